@@ -38,18 +38,22 @@ apt_install() {
   quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
-# without_services COMMAND…: Debian packages start their service when installed; we only want the programs.
-without_services() {
-  local policy=/usr/sbin/policy-rc.d status=0
-  if [ -e "$policy" ]; then
-    "$@"
-    return
+# with_file FILE MODE TEXT COMMAND…: runs the command while FILE holds TEXT, and takes FILE away afterwards, also after
+# Ctrl-C. A FILE that is there already is its owner's, and stays as it is.
+with_file() (
+  file=$1 mode=$2 text=$3
+  shift 3
+  if [ ! -e "$file" ]; then
+    trap 'as_root rm -f "$file"' EXIT
+    trap 'exit 130' INT TERM
+    # shellcheck disable=SC2016 # the inner shell expands it
+    as_root sh -c 'mkdir -p "${1%/*}" && printf "%b" "$3" >"$1" && chmod "$2" "$1"' sh "$file" "$mode" "$text" || exit 1
   fi
-  as_root sh -c "printf '#!/bin/sh\nexit 101\n' > $policy && chmod 755 $policy" || return 1
-  "$@" || status=$?
-  as_root rm -f "$policy"
-  return "$status"
-}
+  "$@"
+)
+
+# without_services COMMAND…: Debian packages start their service when installed; we only want the programs.
+without_services() { with_file /usr/sbin/policy-rc.d 755 '#!/bin/sh\nexit 101\n' "$@"; }
 
 # user_apt COMMAND…: apt with package lists of the user's own, so that neither root nor filled system lists are needed.
 user_apt() {

@@ -58,13 +58,11 @@ postgres_debian_package() {
 
 # The package would make a cluster "main" and start it at boot; the private cluster needs only the programs.
 postgres_install_debian() {
-  local switch=/etc/postgresql-common/createcluster.d/tenure-no-cluster.conf status=0 package
+  local package
   apt_install postgresql-common || return 1
   package=$(postgres_debian_package) || return 1
-  as_root sh -c "mkdir -p ${switch%/*} && echo 'create_main_cluster = false' > $switch" || return 1
-  without_services apt_install "$package" || status=$?
-  as_root rm -f "$switch"
-  return "$status"
+  with_file /etc/postgresql-common/createcluster.d/tenure-no-cluster.conf 644 'create_main_cluster = false\n' \
+    without_services apt_install "$package"
 }
 
 postgres_install() {
