@@ -1,0 +1,153 @@
+//! Every refusal code: its SQLSTATE, HTTP status and exit code. `docs/errors/<code>.md` explains each.
+
+/// One row of the table of codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The stable name on every surface.
+    pub name: &'static str,
+    /// The SQLSTATE of the exception (class `TN`); none for codes that only the program makes.
+    pub sqlstate: Option<&'static str>,
+    /// The status of the HTTP answer.
+    pub http: u16,
+    /// The exit code of the command line, one of [`EXITS`].
+    pub exit: u8,
+    /// What it means, in one line.
+    pub summary: &'static str,
+}
+
+/// All went well.
+pub const EXIT_OK: u8 = 0;
+/// Something unexpected: a bug, or an error without a refusal of its own.
+pub const EXIT_UNEXPECTED: u8 = 1;
+/// The command line cannot be understood.
+pub const EXIT_USAGE: u8 = 2;
+/// Understood and refused.
+pub const EXIT_REFUSED: u8 = 3;
+/// What was named does not exist.
+pub const EXIT_NOT_FOUND: u8 = 4;
+/// The gate is closed.
+pub const EXIT_GATE_CLOSED: u8 = 5;
+/// The lease was lost; drop the result.
+pub const EXIT_LEASE_LOST: u8 = 6;
+/// The database cannot be reached or started.
+pub const EXIT_DATABASE_UNREACHABLE: u8 = 7;
+/// The schema is missing, too old or too new.
+pub const EXIT_SCHEMA: u8 = 8;
+
+/// What the exit codes of the command line mean.
+///
+/// ```
+/// use tenure_core::codes;
+///
+/// assert_eq!(codes::EXITS[usize::from(codes::EXIT_LEASE_LOST)], (6, "lease lost"));
+/// ```
+#[rustfmt::skip] // A table is read by column.
+pub const EXITS: &[(u8, &str)] = &[
+    (EXIT_OK,                   "ok"),
+    (EXIT_UNEXPECTED,           "unexpected error"),
+    (EXIT_USAGE,                "usage"),
+    (EXIT_REFUSED,              "refused"),
+    (EXIT_NOT_FOUND,            "not found"),
+    (EXIT_GATE_CLOSED,          "gate closed"),
+    (EXIT_LEASE_LOST,           "lease lost"),
+    (EXIT_DATABASE_UNREACHABLE, "database unreachable"),
+    (EXIT_SCHEMA,               "schema missing, too old or too new"),
+];
+
+macro_rules! codes {
+    ($($constant:ident $name:literal $sqlstate:expr, $http:literal, $exit:expr, $summary:literal;)*) => {
+        $(
+            #[doc = $summary]
+            pub const $constant: &Code =
+                &Code { name: $name, sqlstate: $sqlstate, http: $http, exit: $exit, summary: $summary };
+        )*
+
+        /// Every code, those with a SQLSTATE first, in its order.
+        pub const ALL: &[&Code] = &[$($constant,)*];
+    };
+}
+
+#[rustfmt::skip] // A table is read by column.
+codes! {
+    GATE_CLOSED                "gate_closed"                Some("TN001"), 503, EXIT_GATE_CLOSED,          "The gate for this work is closed.";
+    KIND_UNKNOWN               "kind_unknown"               Some("TN002"), 422, EXIT_REFUSED,              "This kind has no policy, and strict mode is on.";
+    NAME_BLANK                 "name_blank"                 Some("TN003"), 422, EXIT_REFUSED,              "A name is blank.";
+    NAME_INVALID               "name_invalid"               Some("TN004"), 422, EXIT_REFUSED,              "A name is too long or holds control characters.";
+    PAYLOAD_FORBIDDEN_KEY      "payload_forbidden_key"      Some("TN005"), 422, EXIT_REFUSED,              "The payload holds a key that says data or secrets.";
+    PAYLOAD_TOO_LARGE          "payload_too_large"          Some("TN006"), 413, EXIT_REFUSED,              "The payload is larger than 8192 bytes.";
+    PAYLOAD_NOT_OBJECT         "payload_not_object"         Some("TN007"), 422, EXIT_REFUSED,              "The payload is not a JSON object.";
+    NUMBER_OUT_OF_RANGE        "number_out_of_range"        Some("TN008"), 422, EXIT_REFUSED,              "A number is outside its allowed range.";
+    EXECUTOR_UNKNOWN           "executor_unknown"           Some("TN009"), 422, EXIT_REFUSED,              "The executor is not on the whitelist.";
+    EXECUTOR_CANNOT_CLAIM      "executor_cannot_claim"      Some("TN010"), 403, EXIT_REFUSED,              "This executor makes work and may never claim it.";
+    EXECUTOR_NOT_DRIVEN        "executor_not_driven"        Some("TN011"), 403, EXIT_REFUSED,              "Your login does not drive this executor.";
+    KIND_NOT_ALLOWED           "kind_not_allowed"           Some("TN012"), 403, EXIT_REFUSED,              "This executor may not run this kind.";
+    JOB_NOT_FOUND              "job_not_found"              Some("TN013"), 404, EXIT_NOT_FOUND,            "There is no such job in this tenant.";
+    STATE_CONFLICT             "state_conflict"             Some("TN014"), 409, EXIT_REFUSED,              "The job is in a state that does not allow this.";
+    STALE_LEASE                "stale_lease"                Some("TN015"), 409, EXIT_LEASE_LOST,           "The lease no longer belongs to you.";
+    LEASE_EXPIRED              "lease_expired"              Some("TN016"), 409, EXIT_LEASE_LOST,           "The lease has run out.";
+    CANCEL_NOT_REQUESTED       "cancel_not_requested"       Some("TN017"), 409, EXIT_REFUSED,              "There is no cancel request to acknowledge.";
+    DEADLINE_PASSED            "deadline_passed"            Some("TN018"), 409, EXIT_REFUSED,              "The deadline of the job has passed.";
+    KEY_TAKEN                  "key_taken"                  Some("TN019"), 409, EXIT_REFUSED,              "Another unfinished job holds this key.";
+    ID_TAKEN                   "id_taken"                   Some("TN020"), 409, EXIT_REFUSED,              "A job with this id exists already.";
+    ID_INVALID                 "id_invalid"                 Some("TN021"), 422, EXIT_REFUSED,              "The id is not a version 7 UUID near the current time.";
+    TOKEN_REUSED               "token_reused"               Some("TN022"), 409, EXIT_REFUSED,              "This lease token was used before.";
+    BUSY_TRY_AGAIN             "busy_try_again"             Some("TN023"), 503, EXIT_REFUSED,              "The job kept moving while we looked for it.";
+    BATCH_TOO_LARGE            "batch_too_large"            Some("TN024"), 413, EXIT_REFUSED,              "The batch has too many rows.";
+    CONFIG_UNKNOWN             "config_unknown"             Some("TN025"), 404, EXIT_NOT_FOUND,            "There is no such configuration key.";
+    CONFIG_INVALID             "config_invalid"             Some("TN026"), 422, EXIT_REFUSED,              "The value does not fit the configuration key.";
+    TENANT_UNKNOWN             "tenant_unknown"             Some("TN027"), 404, EXIT_NOT_FOUND,            "There is no such tenant.";
+    TENANT_EXISTS              "tenant_exists"              Some("TN028"), 409, EXIT_REFUSED,              "A tenant of this name exists already.";
+    LOGIN_UNBOUND              "login_unbound"              Some("TN029"), 403, EXIT_REFUSED,              "Your database login is bound to no tenant and principal.";
+    NOT_PERMITTED              "not_permitted"              Some("TN030"), 403, EXIT_REFUSED,              "Your role does not allow this.";
+    DEAD_LETTER_NOT_FOUND      "dead_letter_not_found"      Some("TN031"), 404, EXIT_NOT_FOUND,            "There is no such dead letter in this tenant.";
+    REPLAY_NEEDS_TRIAGE        "replay_needs_triage"        Some("TN032"), 409, EXIT_REFUSED,              "A dead letter is replayed only after triage.";
+    ALREADY_REPLAYED           "already_replayed"           Some("TN033"), 409, EXIT_REFUSED,              "This dead letter was replayed before.";
+    STATE_UNKNOWN              "state_unknown"              Some("TN034"), 422, EXIT_REFUSED,              "There is no such job state.";
+    PRIORITY_UNKNOWN           "priority_unknown"           Some("TN035"), 422, EXIT_REFUSED,              "There is no such priority name.";
+    SCHEDULE_TOO_FAR           "schedule_too_far"           Some("TN036"), 422, EXIT_REFUSED,              "The job is scheduled too far ahead.";
+    DEADLINE_INVALID           "deadline_invalid"           Some("TN037"), 422, EXIT_REFUSED,              "The deadline lies before the start.";
+    LEASE_SECONDS_OUT_OF_RANGE "lease_seconds_out_of_range" Some("TN038"), 422, EXIT_REFUSED,              "The lease length is outside the policy of the kind.";
+    RESULT_TOO_LARGE           "result_too_large"           Some("TN039"), 413, EXIT_REFUSED,              "The result is larger than 8192 bytes.";
+    CURSOR_INVALID             "cursor_invalid"             Some("TN040"), 422, EXIT_REFUSED,              "The cursor cannot be read here.";
+    ARGUMENTS_MISMATCHED       "arguments_mismatched"       Some("TN041"), 422, EXIT_REFUSED,              "The arrays of a batch differ in length.";
+    TEXT_INVALID               "text_invalid"               Some("TN042"), 422, EXIT_REFUSED,              "A text holds a NUL character or invalid UTF-8.";
+    VALUE_UNKNOWN              "value_unknown"              Some("TN043"), 422, EXIT_REFUSED,              "The value is not one of the allowed ones.";
+    EXECUTOR_NAME_SHARED       "executor_name_shared"       Some("TN044"), 409, EXIT_REFUSED,              "The executor name is already taken by another owner.";
+    KIND_NOT_FOUND             "kind_not_found"             Some("TN045"), 404, EXIT_NOT_FOUND,            "There is no policy for this kind.";
+    SCHEMA_MISSING             "schema_missing"             None,          503, EXIT_SCHEMA,               "The database has no Tenure schema.";
+    SCHEMA_TOO_OLD             "schema_too_old"             None,          503, EXIT_SCHEMA,               "The schema is older than this program supports.";
+    SCHEMA_TOO_NEW             "schema_too_new"             None,          503, EXIT_SCHEMA,               "The schema is newer than this program supports.";
+    DATABASE_UNREACHABLE       "database_unreachable"       None,          503, EXIT_DATABASE_UNREACHABLE, "The database does not answer.";
+    DATABASE_ERROR             "database_error"             None,          500, EXIT_UNEXPECTED,           "The database answered with an unexpected error.";
+    POSTGRES_NOT_FOUND         "postgres_not_found"         None,          503, EXIT_DATABASE_UNREACHABLE, "No PostgreSQL server programs were found.";
+    DATA_DIR_IN_USE            "data_dir_in_use"            None,          409, EXIT_DATABASE_UNREACHABLE, "Another server runs on this data directory.";
+    DATA_DIR_VERSION           "data_dir_version"           None,          409, EXIT_DATABASE_UNREACHABLE, "The data directory belongs to another major version of PostgreSQL.";
+    DISK_FULL                  "disk_full"                  None,          507, EXIT_DATABASE_UNREACHABLE, "The disk is full.";
+    PERMISSION_DENIED          "permission_denied"          None,          403, EXIT_DATABASE_UNREACHABLE, "The operating system refused access.";
+    DATABASE_TLS               "database_tls"               None,          503, EXIT_DATABASE_UNREACHABLE, "The encrypted connection could not be made.";
+    USAGE                      "usage"                      None,          400, EXIT_USAGE,                "The command or request cannot be understood.";
+    DATABASE_START_FAILED      "database_start_failed"      None,          503, EXIT_DATABASE_UNREACHABLE, "The private database did not start.";
+}
+
+/// The code of this name.
+///
+/// ```
+/// use tenure_core::codes;
+///
+/// assert_eq!(codes::by_name("gate_closed"), Some(codes::GATE_CLOSED));
+/// ```
+pub fn by_name(name: &str) -> Option<&'static Code> {
+    ALL.iter().copied().find(|code| code.name == name)
+}
+
+/// The code of this SQLSTATE.
+///
+/// ```
+/// use tenure_core::codes;
+///
+/// assert_eq!(codes::by_sqlstate("TN015"), Some(codes::STALE_LEASE));
+/// assert_eq!(codes::by_sqlstate("23505"), None);
+/// ```
+pub fn by_sqlstate(sqlstate: &str) -> Option<&'static Code> {
+    ALL.iter().copied().find(|code| code.sqlstate == Some(sqlstate))
+}

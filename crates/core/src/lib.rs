@@ -1,0 +1,29 @@
+//! The rules of Tenure that need no database.
+//!
+//! Everything here is a function of its arguments: no clock, no randomness, no input or output. Where PostgreSQL must
+//! decide the same question, the files in `testdata/` bind both sides.
+//!
+//! | question | module |
+//! |---|---|
+//! | what may happen to a job? | [`transitions`] |
+//! | when does a failed job come back? | [`backoff`] |
+//! | what may a payload hold? | [`payload`] |
+//! | what is hidden in an error text? | [`masking`] |
+//! | which refusals exist? | [`codes`] |
+//! | what is a valid name, and what did you mean? | [`names`] |
+//! | what do priorities mean? | [`priority`] |
+//! | how much is too much? | [`limits`] |
+
+pub mod backoff;
+pub mod codes;
+pub mod limits;
+pub mod masking;
+pub mod names;
+pub mod payload;
+pub mod priority;
+pub mod refusal;
+pub mod transitions;
+
+pub use codes::Code;
+pub use refusal::Refusal;
+pub use transitions::JobState;

@@ -1,0 +1,55 @@
+//! Everything has a limit, and the limit has a name.
+//!
+//! SQL has the same values under the same names in lower case: `tenure.limit_of('payload_bytes_max')`.
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $value:expr, $sql:literal;)*) => {
+        $($(#[$doc])* pub const $name: $type = $value;)*
+
+        /// Every limit by the name that SQL gives it.
+        ///
+        /// ```
+        /// use tenure_core::limits;
+        ///
+        /// assert!(limits::ALL.contains(&("payload_bytes_max", limits::PAYLOAD_BYTES_MAX as i64)));
+        /// ```
+        pub const ALL: &[(&str, i64)] = &[$(($sql, $name as i64),)*];
+    };
+}
+
+limits! {
+    /// A payload as PostgreSQL prints it, in bytes; see [`crate::payload::text_bytes`].
+    PAYLOAD_BYTES_MAX: usize = 8192, "payload_bytes_max";
+    /// Rows in one batch call: enqueue, claim, end, heartbeat.
+    BATCH_ROWS_MAX: usize = 1000, "batch_rows_max";
+    /// Characters of a name: kind, executor, tenant, worker, principal.
+    NAME_CHARS_MAX: usize = 200, "name_chars_max";
+    /// Characters of a reference: source, target, payload.
+    REF_CHARS_MAX: usize = 500, "ref_chars_max";
+    /// Characters of an idempotency, affinity or concurrency key.
+    KEY_CHARS_MAX: usize = 255, "key_chars_max";
+    /// Bytes of a stored error message, after masking; longer ones are cut.
+    ERROR_MESSAGE_BYTES_MAX: usize = 4000, "error_message_bytes_max";
+    /// Bytes of a result summary; larger results belong in an artifact.
+    RESULT_BYTES_MAX: usize = 8192, "result_bytes_max";
+    /// Bytes of a progress note.
+    PROGRESS_BYTES_MAX: usize = 1024, "progress_bytes_max";
+    /// Bytes of metadata on a record.
+    METADATA_BYTES_MAX: usize = 8192, "metadata_bytes_max";
+    /// The longest lease a kind's policy may allow: one day.
+    LEASE_SECONDS_MAX: i64 = 86_400, "lease_seconds_max";
+    /// The most attempts a kind's policy may allow.
+    ATTEMPTS_MAX: i32 = 1000, "attempts_max";
+    /// How far ahead a job may be scheduled; below the tombstone period, so that its partition outlives it.
+    SCHEDULE_AHEAD_DAYS_MAX: i64 = 30, "schedule_ahead_days_max";
+    /// Lanes that one claim peeks at.
+    CLAIM_LANES_MAX: usize = 64, "claim_lanes_max";
+    /// Rows of a lane within which a claim prefers its affinity key.
+    AFFINITY_WINDOW_ROWS: usize = 200, "affinity_window_rows";
+    /// Rounds in which an operation by id looks for a job that moves, before it answers `busy_try_again`.
+    LOOKUP_ROUNDS_MAX: usize = 8, "lookup_rounds_max";
+    /// How far the time in a client's job id may be from the database's clock: one day.
+    ID_SKEW_SECONDS_MAX: i64 = 86_400, "id_skew_seconds_max";
+    /// Rows of one page of a list.
+    LIST_ROWS_MAX: usize = 1000, "list_rows_max";
+}

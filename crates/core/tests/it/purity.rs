@@ -1,0 +1,39 @@
+use std::path::Path;
+
+/// No runtime, no database, no clock, no randomness: the manifest shows it.
+#[test]
+fn the_core_depends_on_nothing_that_reaches_the_world() {
+    let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let (_, rest) = manifest.split_once("[dependencies]").unwrap();
+    let section = rest.split("\n[").next().unwrap();
+    let names = section
+        .lines()
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .filter(|name| !name.is_empty());
+    for name in names {
+        assert!(
+            ["regex", "serde", "serde_json", "thiserror"].contains(&name),
+            "{name} is no dependency of pure rules"
+        );
+    }
+}
+
+/// What the standard library offers of the world stays unused too.
+#[test]
+fn the_core_reads_no_clock_and_no_file() {
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for word in [
+            "SystemTime",
+            "Instant",
+            "std::fs",
+            "std::net",
+            "std::env",
+            "std::process",
+            "RandomState",
+        ] {
+            assert!(!text.contains(word), "{} uses {word}", path.display());
+        }
+    }
+}
