@@ -173,6 +173,7 @@ pub const JOB: &[Transition] = &[
     t(RetryWaiting, "cancel",              Cancelled),
     t(Queued,       "pass_deadline",       DeadLetter),
     t(RetryWaiting, "pass_deadline",       DeadLetter),
+    t(Leased,       "pass_deadline",       DeadLetter),
     t(Queued,       "move_to_dead_letter", DeadLetter),
     t(RetryWaiting, "move_to_dead_letter", DeadLetter),
     t(Leased,       "acknowledge_cancel",  Cancelled),

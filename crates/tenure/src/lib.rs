@@ -1,0 +1,6 @@
+//! The Tenure store.
+
+#[cfg(feature = "private")]
+pub mod private;
+#[cfg(feature = "private")]
+pub mod testing;

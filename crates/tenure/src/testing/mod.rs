@@ -1,0 +1,24 @@
+//! Real databases for tests: one server per run, one database per test.
+//!
+//! The server is a private cluster of the test process, without fsync and gone when the process is, or the server that
+//! `TENURE_TEST_DATABASE_URL` or `DATABASE_URL` names. A test's database is a copy of a template prepared once.
+//!
+//! ```no_run
+//! # async fn migrate(_url: &str) -> Result<(), std::io::Error> { Ok(()) }
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use tenure::testing::{Template, TestDatabase};
+//!
+//! let template = Template::new("store", ["create table a (b int)"]);
+//! let database = TestDatabase::new(&template, async |url| migrate(&url).await).await?;
+//! println!("{}", database.url());
+//! # Ok(())
+//! # }
+//! ```
+
+mod cluster;
+mod database;
+mod template;
+
+pub use cluster::TestCluster;
+pub use database::TestDatabase;
+pub use template::Template;

@@ -1,0 +1,8 @@
+//! One integration binary for the crate: linking once is enough.
+
+mod private_cluster;
+mod private_death;
+mod private_find;
+mod private_fixture;
+mod private_refusals;
+mod private_testing;

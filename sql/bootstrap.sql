@@ -1,0 +1,14 @@
+-- What must stand before the first numbered migration: the schema, owned by tenure_owner, and the book of migrations.
+create schema if not exists tenure authorization tenure_owner;
+
+set local role tenure_owner;
+
+create table if not exists tenure.migrations (
+  version    integer     primary key check (version > 0),
+  name       text        not null,
+  checksum   text        not null,
+  applied_at timestamptz not null default clock_timestamp(),
+  applied_by text        not null default session_user
+);
+
+comment on table tenure.migrations is 'Which numbered migrations this database has, and the checksum of each as it was applied.';

@@ -1,0 +1,141 @@
+-- Configuration: read by every function, changed by admins; gates are opened and closed by operators too.
+
+-- The value in force for a tenant: its own, else the installation's, else the default.
+create or replace function tenure.setting(p_tenant_id integer, p_key text) returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(
+    (select c.value from tenure.config c where c.key = p_key and c.tenant_id in (p_tenant_id, 0) order by c.tenant_id desc limit 1),
+    (select k.default_value from tenure.config_keys k where k.key = p_key))
+$$;
+
+create or replace function tenure.setting_integer(p_tenant_id integer, p_key text) returns integer
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$ select (tenure.setting(p_tenant_id, p_key))::integer $$;
+
+-- Refuses when the caller acts within no tenant, or when the gate is closed. It comes before any other check, so that a closed installation says only that.
+create or replace function tenure.check_gate(p_tenant_id integer, p_key text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_tenant_id is null then
+    perform tenure.refuse('tenant_unknown', 'This call acts within one tenant, and none is named.', 'The setting tenure.tenant is *, which only service functions understand.',
+      'Set tenure.tenant to the name of a tenant for this transaction.');
+  end if;
+  if not (tenure.setting(p_tenant_id, p_key))::boolean then
+    perform tenure.refuse('gate_closed', format('The gate %s is closed.', p_key),
+      case p_key when 'queue.job_substrate.enabled' then 'job_substrate_disabled: after migrating, everything is inert until someone opens it.'
+                 else 'After migrating, everything is inert until someone opens it.' end,
+      format('An operator opens it: select tenure.gate_set(%L, ''open'').', p_key));
+  end if;
+end
+$$;
+
+-- Every key with its value in force, where it comes from, and its bounds.
+create or replace function tenure.config_list() returns table (
+  key text, value jsonb, origin text, default_value jsonb, value_type text, value_min bigint, value_max bigint, is_gate boolean, description text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := coalesce(tenure.current_tenant(), 0);
+begin
+  return query
+    select k.key, coalesce(c.value, k.default_value),
+           case when c.tenant_id is null then 'default' when c.tenant_id = 0 then 'installation' else 'tenant' end,
+           k.default_value, k.value_type, k.value_min, k.value_max, k.is_gate, k.description
+      from tenure.config_keys k
+      left join lateral (
+        select g.tenant_id, g.value from tenure.config g where g.key = k.key and g.tenant_id in (v_tenant, 0) order by g.tenant_id desc limit 1) c on true
+     order by k.key;
+end
+$$;
+
+create or replace function tenure.config_get(p_key text) returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := coalesce(tenure.current_tenant(), 0);
+begin
+  perform tenure.check_config_key(p_key);
+  return tenure.setting(v_tenant, p_key);
+end
+$$;
+
+create or replace function tenure.check_config_key(p_key text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not exists (select from tenure.config_keys k where k.key = p_key) then
+    perform tenure.refuse('config_unknown', format('There is no configuration key %L.', p_key),
+      'Keys are fixed by the schema, so that a misspelt one is never silently ignored.', 'See select key from tenure.config_list().');
+  end if;
+end
+$$;
+
+-- Sets a key for the caller's tenant, or for the installation when the server acts for every tenant. Null takes the setting back.
+create or replace function tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_tenant integer := coalesce(v_caller.tenant_id, 0);
+  v_now    timestamptz := tenure.now();
+  v_key    tenure.config_keys;
+  v_old    jsonb;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_config_key(p_key);
+  select k.* into v_key from tenure.config_keys k where k.key = p_key;
+  if p_value is not null then
+    if v_key.value_type = 'boolean' and jsonb_typeof(p_value) <> 'boolean' then
+      perform tenure.refuse('config_invalid', format('%s cannot be %s.', p_key, p_value), 'It is true or false.', 'Give true or false.');
+    elsif v_key.value_type = 'integer' and (jsonb_typeof(p_value) <> 'number' or p_value::numeric <> trunc(p_value::numeric)
+        or p_value::numeric < v_key.value_min or p_value::numeric > v_key.value_max) then
+      perform tenure.refuse('config_invalid', format('%s cannot be %s.', p_key, p_value),
+        format('It is a whole number between %s and %s.', v_key.value_min, v_key.value_max), 'Give a number within these bounds.');
+    end if;
+  end if;
+
+  v_old := tenure.setting(v_tenant, p_key);
+  if p_value is null then
+    delete from tenure.config c where c.tenant_id = v_tenant and c.key = p_key;
+  else
+    insert into tenure.config (tenant_id, key, value, updated_at, updated_by)
+    values (v_tenant, p_key, p_value, v_now, v_caller.principal)
+    on conflict (tenant_id, key) do update set value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+  end if;
+  perform tenure.emit(v_now, v_tenant, 'config.changed', v_caller.principal, p_on_behalf_of, p_key,
+    jsonb_build_object('key', p_key, 'old', v_old, 'new', tenure.setting(v_tenant, p_key)));
+  return jsonb_build_object('key', p_key, 'old', v_old, 'value', tenure.setting(v_tenant, p_key));
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Opens or closes one gate: the part of the configuration that operators may change.
+create or replace function tenure.gate_set(p_key text, p_position text, p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  if not exists (select from tenure.config_keys k where k.key = p_key and k.is_gate) then
+    perform tenure.refuse('config_unknown', format('There is no gate %L.', p_key),
+      format('The gates are: %s.', (select string_agg(k.key, ', ' order by k.key) from tenure.config_keys k where k.is_gate)), 'Name one of these.');
+  end if;
+  perform tenure.check_word('value_unknown', 'position of a gate', p_position, array['open', 'closed']);
+  return tenure.config_set(p_key, to_jsonb(p_position = 'open'), p_on_behalf_of);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;

@@ -1,0 +1,160 @@
+-- Dead letters: look, triage, replay.
+
+create or replace function tenure.dead_letter_list(
+  p_triage_status text default null, p_kind text default null, p_fingerprint text default null, p_before timestamptz default null, p_limit integer default 50)
+returns table (dead_letter_id uuid, job_id uuid, kind text, executor text, attempts integer, error_code text, error_class text, final_error text, fingerprint text,
+               moved_at timestamptz, moved_by text, triage_status text, triage_note text, triaged_by text, replayed_as uuid)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  if p_triage_status is not null then
+    perform tenure.check_word('value_unknown', 'triage status', p_triage_status, array['pending', 'acknowledged', 'manual_replay', 'escalated', 'closed']);
+  end if;
+  return query
+    select d.dead_letter_id, d.job_id, d.kind, d.executor, d.attempts, d.error_code, d.error_class, d.final_error, d.fingerprint, d.moved_at, d.moved_by, d.triage_status,
+           d.triage_note, d.triaged_by, d.replayed_as
+      from tenure.dead_letters d
+     where d.tenant_id = v_tenant
+       and (p_triage_status is null or d.triage_status = p_triage_status)
+       and (p_kind is null or d.kind = p_kind)
+       and (p_fingerprint is null or d.fingerprint = p_fingerprint)
+       and (p_before is null or d.moved_at < p_before)
+     order by d.moved_at desc, d.dead_letter_id
+     limit p_limit;
+end
+$$;
+
+create or replace function tenure.dead_letter_row(p_dead_letter_id uuid) returns tenure.dead_letters
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_row tenure.dead_letters;
+begin
+  select d.* into v_row from tenure.dead_letters d where d.dead_letter_id = p_dead_letter_id and d.tenant_id = tenure.current_tenant() for update;
+  if not found then
+    perform tenure.refuse('dead_letter_not_found', format('There is no dead letter %s.', coalesce(p_dead_letter_id::text, 'without an id')), 'It never was, or belongs to another tenant.',
+      'Look through tenure.dead_letter_list().');
+  end if;
+  return v_row;
+end
+$$;
+
+-- Everything about one dead letter; a restricted payload only for those who may see it.
+create or replace function tenure.dead_letter_show(p_dead_letter_id uuid) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_row tenure.dead_letters := tenure.dead_letter_row(p_dead_letter_id);
+begin
+  return (to_jsonb(v_row) - array['tenant_id', 'payload'])
+    || jsonb_build_object('payload', case when tenure.may_see(v_row.payload_classification) then v_row.payload end);
+end
+$$;
+
+-- Records what somebody decided about a dead letter.
+create or replace function tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text default null, p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_row    tenure.dead_letters;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_word('value_unknown', 'triage status', p_status, array['acknowledged', 'manual_replay', 'escalated', 'closed']);
+  v_row := tenure.dead_letter_row(p_dead_letter_id);
+  if v_row.replayed_as is not null then
+    perform tenure.refuse('already_replayed', format('Dead letter %s was replayed as job %s.', p_dead_letter_id, v_row.replayed_as), 'Its story goes on there.', 'Look at that job.');
+  end if;
+  update tenure.dead_letters d
+     set triage_status = p_status, triage_note = coalesce(p_note, d.triage_note), triaged_at = v_now, triaged_by = v_caller.principal
+   where d.dead_letter_id = p_dead_letter_id and d.tenant_id = v_caller.tenant_id;
+  perform tenure.emit(v_now, v_caller.tenant_id, 'dead_letter.triaged', v_caller.principal, p_on_behalf_of, p_dead_letter_id::text,
+    jsonb_build_object('job_id', v_row.job_id, 'from', v_row.triage_status, 'to', p_status, 'note', p_note));
+  return jsonb_build_object('dead_letter_id', p_dead_letter_id, 'triage_status', p_status, 'triaged_by', v_caller.principal, 'triaged_at', v_now);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- What a replay would enqueue, and whether it may. Changes nothing.
+create or replace function tenure.dead_letter_replay_preview(p_dead_letter_id uuid) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_row tenure.dead_letters;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  v_row := tenure.dead_letter_row(p_dead_letter_id);
+  return jsonb_build_object(
+    'dead_letter_id', p_dead_letter_id,
+    'may_replay', v_row.triage_status = 'manual_replay' and v_row.replayed_as is null,
+    'triage_status', v_row.triage_status,
+    'replayed_as', v_row.replayed_as,
+    'job', jsonb_build_object('kind', v_row.kind, 'executor', v_row.executor, 'priority', v_row.priority, 'attempts_max', v_row.attempts_max, 'source_ref', v_row.source_ref,
+      'target_ref', v_row.target_ref, 'payload_ref', v_row.payload_ref, 'payload', case when tenure.may_see(v_row.payload_classification) then v_row.payload end,
+      'payload_classification', v_row.payload_classification, 'correlation_id', v_row.correlation_id, 'affinity_key', v_row.affinity_key, 'replay_of', v_row.job_id));
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Makes a new job of a dead letter that was triaged as manual_replay, linked to the old one, under a fresh key. Once only.
+create or replace function tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_row    tenure.dead_letters;
+  v_job    uuid := tenure.new_id(v_now);
+  v_lane   integer;
+  v_policy jsonb;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  v_row := tenure.dead_letter_row(p_dead_letter_id);
+  if v_row.replayed_as is not null then
+    perform tenure.refuse('already_replayed', format('Dead letter %s was replayed as job %s.', p_dead_letter_id, v_row.replayed_as), 'A dead letter is replayed once.',
+      'Look at that job; if it died too, it has a dead letter of its own.');
+  elsif v_row.triage_status <> 'manual_replay' then
+    perform tenure.refuse('replay_needs_triage', format('Dead letter %s is %s.', p_dead_letter_id, v_row.triage_status), 'Somebody must decide that it may run again: triage status manual_replay.',
+      'Triage it: select tenure.dead_letter_triage(id, ''manual_replay'', note).');
+  end if;
+  v_lane := tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
+  v_policy := tenure.kind_show(v_row.kind);
+  insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, attempts_max, backoff_base_seconds, backoff_jitter_percent,
+    run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id,
+    parent_job_id, workflow_id, run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at)
+  values (v_job, v_caller.tenant_id, v_lane, v_row.kind, v_row.executor, v_row.event_domain, v_row.priority, v_now, v_row.attempts_max,
+    (v_policy ->> 'backoff_base_seconds')::integer, (v_policy ->> 'backoff_jitter_percent')::smallint, (v_policy ->> 'run_timeout_seconds')::integer,
+    (v_policy ->> 'renewals_max')::integer, v_policy ->> 'on_exhausted', v_row.payload_classification, v_row.payload, v_row.source_ref, v_row.target_ref, v_row.payload_ref,
+    'replay:' || p_dead_letter_id, v_row.affinity_key, v_row.correlation_id, v_row.parent_job_id, v_row.workflow_id, v_row.run_id, v_row.job_id, v_row.source_system,
+    v_caller.principal, nullif(p_on_behalf_of, ''), v_now);
+  insert into tenure.idempotency (key_hash, job_id) values (tenure.key_hash(v_caller.tenant_id, v_row.kind, 'replay:' || p_dead_letter_id), v_job);
+  insert into tenure.ready (lane, rank, due, job_id, state, run, attempts) values (v_lane, -v_row.priority, v_now, v_job, 'queued', 0, 0);
+  insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids) values (v_now, v_caller.tenant_id, v_lane, 'job.enqueued', v_caller.principal, p_on_behalf_of, array[v_job]);
+  update tenure.dead_letters d
+     set triage_status = 'closed', triaged_at = v_now, triaged_by = v_caller.principal, replayed_as = v_job, replayed_at = v_now
+   where d.dead_letter_id = p_dead_letter_id and d.tenant_id = v_caller.tenant_id;
+  perform tenure.emit(v_now, v_caller.tenant_id, 'dead_letter.replayed', v_caller.principal, p_on_behalf_of, p_dead_letter_id::text,
+    jsonb_build_object('job_id', v_row.job_id, 'replayed_as', v_job));
+  perform tenure.lane_wake(v_caller.tenant_id, array[v_lane], v_now);
+  return jsonb_build_object('dead_letter_id', p_dead_letter_id, 'job_id', v_job, 'replay_of', v_row.job_id, 'state', 'queued');
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;

@@ -1,0 +1,72 @@
+-- The event stream.
+
+-- Writes one event about one subject.
+create or replace function tenure.emit(
+  p_at timestamptz, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  insert into tenure.events (at, tenant_id, kind, actor, on_behalf_of, subject, data)
+  values (p_at, p_tenant_id, p_kind, p_actor, nullif(p_on_behalf_of, ''), p_subject, p_data)
+$$;
+
+-- Events after a cursor, oldest first, whole events, never one that a still open transaction could precede.
+-- The cursor of the last row is where the next call goes on. A stream that waits for an open transaction shows in tenure.stream_lag().
+create or replace function tenure.event_list(
+  p_after text default null, p_limit integer default 100, p_kind text default null, p_subject text default null)
+returns table (cursor text, at timestamptz, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text,
+               job_ids uuid[], runs integer[], data jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_epoch  integer := 0;
+  v_txid   xid8 := '0';
+  v_seq    bigint := 0;
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  if p_after is not null then
+    if p_after !~ '^[0-9]{1,9}[.][0-9]{1,19}[.][0-9]{1,18}$' then
+      perform tenure.refuse('cursor_invalid', format('%L is no cursor of the event stream.', p_after),
+        'A cursor is the value of the column cursor of an event, as it was handed out.', 'Start without one, or pass the last one you saw.');
+    end if;
+    v_epoch := split_part(p_after, '.', 1)::integer;
+    v_txid := split_part(p_after, '.', 2)::xid8;
+    v_seq := split_part(p_after, '.', 3)::bigint;
+  end if;
+  return query
+    select e.epoch || '.' || e.txid || '.' || e.seq, e.at, e.kind, e.actor, e.on_behalf_of, e.subject, l.kind, l.executor, e.job_ids, e.runs, e.data
+      from tenure.events e
+      left join tenure.lanes l on l.lane = e.lane
+     where e.tenant_id = v_tenant
+       and (e.epoch, e.txid, e.seq) > (v_epoch, v_txid, v_seq)
+       and (e.epoch < tenure.current_epoch() or e.txid < pg_snapshot_xmin(pg_current_snapshot()))
+       and (p_kind is null or e.kind = p_kind)
+       and (p_subject is null or e.subject = p_subject)
+     order by e.epoch, e.txid, e.seq
+     limit p_limit;
+end
+$$;
+
+-- How far the stream is held back, and by whom: the oldest transaction still open anywhere in the cluster.
+create or replace function tenure.stream_lag() returns table (held_seconds double precision, pid integer, login text, application text, waiting_events bigint)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := tenure.now();
+begin
+  return query
+    select coalesce(extract(epoch from v_now - o.xact_start), 0)::double precision, o.pid, o.usename::text, o.application_name,
+           (select count(*) from tenure.events e
+             where e.tenant_id = tenure.current_tenant() and e.epoch = tenure.current_epoch() and e.txid >= pg_snapshot_xmin(pg_current_snapshot()))
+      from (select 1) one
+      left join lateral (
+        select a.pid, a.usename, a.application_name, a.xact_start
+          from pg_stat_activity a
+         where a.backend_xid is not null and a.pid <> pg_backend_pid()
+         order by a.xact_start
+         limit 1) o on true;
+end
+$$;

@@ -1,0 +1,142 @@
+-- Executors: the whitelist, and the heartbeats of those who are at work.
+
+-- Refuses a name outside the whitelist, and a generator where only an executor will do.
+create or replace function tenure.check_executor(p_executor text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_role text;
+begin
+  select e.role into v_role from tenure.executors e where e.name = p_executor;
+  if not found then
+    perform tenure.refuse('executor_unknown', format('The executor %L is not on the list.', p_executor),
+      format('Executors are: %s.', (select string_agg(e.name, ', ' order by e.name) from tenure.executors e where e.role = 'executor')), 'Use one of these.');
+  elsif v_role <> 'executor' then
+    perform tenure.refuse('executor_cannot_claim', format('%s is a generator: it makes work and never runs it.', p_executor),
+      'Only executors hold jobs.', format('Name one of: %s.', (select string_agg(e.name, ', ' order by e.name) from tenure.executors e where e.role = 'executor')));
+  end if;
+end
+$$;
+
+-- Says that an executor instance is alive. A second process under a name that is still fresh is told so, and the row warns.
+create or replace function tenure.executor_beat(
+  p_name text, p_executor text, p_status text default 'ok', p_current_job_id uuid default null, p_metadata jsonb default '{}', p_instance uuid default null)
+returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_shared boolean;
+  v_row    tenure.heartbeats;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.heartbeat.enabled');
+  perform tenure.check_name('executor name', p_name);
+  perform tenure.check_executor(p_executor);
+  perform tenure.check_driven(v_caller, p_executor);
+  perform tenure.check_word('value_unknown', 'heartbeat status', p_status, array['ok', 'warn', 'error']);
+  perform tenure.check_payload('metadata', p_metadata, tenure.limit_of('metadata_bytes_max'));
+  select h.instance <> p_instance
+         and h.last_tick_at > v_now - make_interval(secs => tenure.setting_integer(v_caller.tenant_id, 'queue.heartbeat.stale_threshold_seconds'))
+    into v_shared
+    from tenure.heartbeats h
+   where h.tenant_id = v_caller.tenant_id and h.executor_name = p_name
+     for update;
+  insert into tenure.heartbeats as h (tenant_id, executor_name, executor_kind, last_tick_at, last_tick_status, ticks_total, current_job_id, lease_owner,
+    instance, metadata, created_at, updated_at)
+  values (v_caller.tenant_id, p_name, p_executor, v_now, p_status, 1, p_current_job_id, p_name, p_instance, p_metadata, v_now, v_now)
+  on conflict (tenant_id, executor_name) do update set executor_kind = excluded.executor_kind, last_tick_at = excluded.last_tick_at,
+    last_tick_status = case when v_shared and excluded.last_tick_status = 'ok' then 'warn' else excluded.last_tick_status end,
+    ticks_total = h.ticks_total + 1, current_job_id = excluded.current_job_id, lease_owner = excluded.lease_owner,
+    instance = excluded.instance, metadata = excluded.metadata, updated_at = excluded.updated_at
+  returning h.* into v_row;
+  if v_row.ticks_total = 1 then
+    perform tenure.emit(v_now, v_caller.tenant_id, 'executor.registered', v_caller.principal, null, p_name, jsonb_build_object('executor', p_executor, 'how', 'beat'));
+  end if;
+  return jsonb_build_object('executor_name', p_name, 'executor', p_executor, 'last_tick_at', v_now, 'last_tick_status', v_row.last_tick_status,
+    'ticks_total', v_row.ticks_total, 'name_shared', coalesce(v_shared, false));
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Whoever claims is alive: registers a worker that never beat, and refreshes one whose last tick is getting old. Costs one look-up otherwise.
+create or replace function tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_principal text, p_now timestamptz) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last timestamptz;
+begin
+  select h.last_tick_at into v_last from tenure.heartbeats h where h.tenant_id = p_tenant_id and h.executor_name = p_name;
+  if found and v_last > p_now - make_interval(secs => tenure.setting_integer(p_tenant_id, 'queue.heartbeat.stale_threshold_seconds') / 3.0) then
+    return;
+  end if;
+  if not (tenure.setting(p_tenant_id, 'queue.heartbeat.enabled'))::boolean then
+    return;
+  end if;
+  insert into tenure.heartbeats as h (tenant_id, executor_name, executor_kind, last_tick_at, ticks_total, lease_owner, created_at, updated_at)
+  values (p_tenant_id, p_name, p_executor, p_now, 1, p_name, p_now, p_now)
+  on conflict (tenant_id, executor_name) do update set last_tick_at = excluded.last_tick_at, ticks_total = h.ticks_total + 1, updated_at = excluded.updated_at;
+  if v_last is null then
+    perform tenure.emit(p_now, p_tenant_id, 'executor.registered', p_principal, null, p_name, jsonb_build_object('executor', p_executor, 'how', 'claim'));
+  end if;
+end
+$$;
+
+-- Refuses work for an executor the caller does not drive.
+create or replace function tenure.check_driven(p_caller tenure.caller_identity, p_executor text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_caller.executors is not null and p_executor <> all (p_caller.executors) then
+    perform tenure.refuse('executor_not_driven', format('%s does not drive the executor %s.', p_caller.principal, p_executor),
+      format('It is bound to: %s.', array_to_string(p_caller.executors, ', ')), 'Use one of these, or ask an admin for a wider binding.');
+  end if;
+end
+$$;
+
+create or replace function tenure.executor_list() returns table (
+  executor text, role text, note text, alive bigint, last_tick_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_since  timestamptz := tenure.now() - make_interval(secs => 2 * tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'));
+begin
+  return query
+    select e.name, e.role, e.note, count(h.executor_name) filter (where h.last_tick_at > v_since), max(h.last_tick_at)
+      from tenure.executors e
+      left join tenure.heartbeats h on h.executor_kind = e.name and h.tenant_id = v_tenant
+     group by e.name, e.role, e.note
+     order by e.role, e.name;
+end
+$$;
+
+-- Executors whose last tick is older than the threshold (by default twice the configured one: what the health view calls stale). Changes nothing.
+create or replace function tenure.stale_check(p_threshold_seconds integer default null) returns jsonb
+language plpgsql stable security invoker
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant  integer := tenure.current_tenant();
+  v_now     timestamptz := tenure.now();
+  v_seconds integer := coalesce(p_threshold_seconds, 2 * tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'));
+  v_stale   jsonb;
+begin
+  perform tenure.check_number('The threshold', v_seconds, 1, 31536000);
+  select jsonb_agg(jsonb_build_object('executor_name', h.executor_name, 'executor', h.executor_kind, 'last_tick_at', h.last_tick_at,
+           'age_seconds', floor(extract(epoch from v_now - h.last_tick_at))) order by h.last_tick_at)
+    into v_stale
+    from tenure.heartbeats h
+   where h.tenant_id = v_tenant and h.last_tick_at <= v_now - make_interval(secs => v_seconds);
+  return jsonb_build_object('threshold_seconds', v_seconds, 'checked_at', v_now, 'stale_count', coalesce(jsonb_array_length(v_stale), 0),
+    'stale', coalesce(v_stale, '[]'));
+end
+$$;

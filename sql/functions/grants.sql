@@ -1,0 +1,60 @@
+-- Who may call what, in one place. Nobody but the owner writes a table; what is not granted here cannot be called.
+-- A function or view named here must have one signature only, so that its name is enough.
+
+revoke all on all functions in schema tenure from public;
+revoke all on all tables in schema tenure from public;
+revoke all on all functions in schema tenure from tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+grant usage on schema tenure to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- Everybody reads, each within the own tenant: functions, ...
+grant execute on function
+  tenure.now, tenure.caller, tenure.current_tenant, tenure.is_every_tenant, tenure.setting, tenure.setting_integer, tenure.limit_of, tenure.refuse, tenure.refusal,
+  tenure.refusal_codes, tenure.check_number, tenure.acts_as, tenure.may_see, tenure.priority_of,
+  tenure.config_list, tenure.config_get, tenure.tenant_list, tenure.executor_list, tenure.stale_check, tenure.kind_list, tenure.kind_show,
+  tenure.event_list, tenure.stream_lag, tenure.job_show, tenure.job_list, tenure.job_timeline, tenure.job_explain, tenure.job_payload, tenure.job_lease,
+  tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.partition_list
+to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- ... and views with what is under them, but never a token and never a payload.
+grant select on
+  tenure.job_queue, tenure.job_backlog, tenure.job_in_progress, tenure.dead_letter_summary, tenure.dead_letters_open, tenure.queue_health, tenure.transitions,
+  tenure.migrations, tenure.installation, tenure.tenants, tenure.config_keys, tenure.config, tenure.executors, tenure.event_domains, tenure.heartbeats, tenure.kinds,
+  tenure.lanes, tenure.ready, tenure.delayed, tenure.events
+to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+grant select (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds, backoff_jitter_percent, run_timeout_seconds,
+  renewals_max, on_exhausted, payload_classification, source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id,
+  run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at, cleaned_at)
+  on tenure.jobs to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+grant select (lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, renewals, held)
+  on tenure.leases to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+grant select (job_id, lane, run, attempt, due, started_at, run_until, hold_until, cancel_requested_at, cancel_by, cancel_reason, progress, progress_at)
+  on tenure.active to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+grant select (job_id, run, tenant_id, lane, attempt, outcome, state, final, owner, leased_at, started_at, ended_at, next_due, actor, reason, error_code, error_class, error_message,
+  result, result_ref)
+  on tenure.attempts to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+grant select (dead_letter_id, tenant_id, job_id, run, kind, executor, event_domain, priority, attempts, attempts_max, payload_classification, source_ref, target_ref, payload_ref,
+  idempotency_key, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, source_system, actor, job_created_at, final_error, error_code, error_class, fingerprint, moved_at,
+  moved_by, triage_status, triage_note, triaged_at, triaged_by, replayed_as, replayed_at)
+  on tenure.dead_letters to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- Producers enqueue; so do workers, for the executors they are bound to.
+grant execute on function tenure.job_enqueue_many, tenure.job_enqueue, tenure.lane_open
+to tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- Workers hold jobs. A producer cannot claim, nor can an admin.
+grant execute on function
+  tenure.job_claim_many, tenure.job_claim, tenure.job_held, tenure.job_start_many, tenure.job_start, tenure.job_heartbeat_many, tenure.job_heartbeat, tenure.job_progress,
+  tenure.job_end_many, tenure.job_complete, tenure.job_fail, tenure.job_snooze, tenure.job_release, tenure.job_acknowledge_cancel, tenure.job_turn, tenure.worker_park,
+  tenure.executor_beat
+to tenure_server, tenure_worker;
+
+-- Operators decide about jobs, dead letters and gates, and run the services.
+grant execute on function
+  tenure.job_cancel, tenure.job_retry, tenure.job_dead_letter, tenure.dead_letter_triage, tenure.dead_letter_replay_preview, tenure.dead_letter_replay, tenure.gate_set,
+  tenure.job_reap, tenure.job_sweep, tenure.partition_upkeep
+to tenure_server, tenure_admin, tenure_operator;
+
+-- Admins configure their tenant.
+grant execute on function tenure.config_set, tenure.kind_set, tenure.login_bind, tenure.login_unbind, tenure.tenant_create
+to tenure_server, tenure_admin;

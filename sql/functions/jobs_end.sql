@@ -1,0 +1,312 @@
+-- The end of a run: one statement over arrays for all outcomes, each row guarded by job and token.
+
+-- Decides what becomes of runs that were just taken out of active, ready or delayed (the caller has deleted those rows and passes what the delete
+-- returned), and writes it: the record of the run, the next place of the job or its dead letter, and the events. The one home of these decisions.
+create or replace function tenure.job_settle(p_now timestamptz, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[])
+returns table (job_id uuid, state text, next_due timestamptz)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    with ended as materialized (
+      select e.job_id, e.tenant_id, e.lane, e.run, e.attempt, e.token, e.owner, e.leased_at, e.started_at, e.due, e.outcome, e.error_code, e.error_class,
+             tenure.cut_text(tenure.mask_text(e.error_message), tenure.limit_of('error_message_bytes_max')::integer) as error_message,
+             e.delay_seconds, e.result, e.result_ref, e.cancel_reason, e.cancel_requested_at,
+             j.priority, j.deadline_at, j.attempts_max, j.on_exhausted, j.backoff_base_seconds, j.backoff_jitter_percent,
+             -- Only the handler's own success or an operator's word stands above a cancel request.
+             case
+               when e.outcome in ('succeeded', 'moved', 'cancelled') then e.outcome
+               when e.cancel_requested_at is not null then 'cancelled'
+               else e.outcome
+             end as verdict,
+             -- An attempt that never reached the handler is given back, so that a slow buffer punishes nobody.
+             case when e.outcome in ('snoozed', 'released') or (e.outcome = 'expired' and e.started_at is null) then e.attempt - 1 else e.attempt end as spent,
+             e.outcome = 'expired' and e.started_at is null as never_started
+        from unnest(p_ends) e
+        join tenure.jobs j on j.job_id = e.job_id
+    ), ruled as materialized (
+      select d.*,
+             case
+               when d.verdict = 'succeeded' then 'succeeded'
+               when d.verdict = 'cancelled' then 'cancelled'
+               when d.verdict in ('moved', 'deadline_passed', 'renewals_exceeded') then 'dead_letter'
+               when d.verdict = 'released' then 'queued'
+               when d.verdict = 'snoozed' then 'retry_waiting'
+               when d.never_started and d.run < 2 * d.attempts_max then 'retry_waiting'
+               when d.never_started then 'dead_letter'
+               when d.verdict = 'failed_permanently' or d.spent >= d.attempts_max then case d.on_exhausted when 'fail' then 'failed' else 'dead_letter' end
+               else 'retry_waiting'
+             end as becomes
+        from ended d
+    ), placed as materialized (
+      select r.*,
+             case
+               when r.becomes = 'queued' then r.due
+               when r.becomes <> 'retry_waiting' then null
+               when r.delay_seconds is not null then p_now + make_interval(secs => r.delay_seconds)
+               when r.never_started then p_now
+               else p_now + make_interval(secs => tenure.backoff_seconds(r.backoff_base_seconds, r.spent, r.backoff_jitter_percent))
+             end as comes_due
+        from ruled r
+    ), kept as (
+      insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, leased_at, started_at, ended_at, next_due, actor, reason,
+        error_code, error_class, error_message, result, result_ref)
+      select p.job_id, p.run, p.tenant_id, p.lane, greatest(p.attempt, 0), p.verdict, p.becomes, p.becomes in ('succeeded', 'failed', 'cancelled', 'dead_letter'),
+             p.token, p.owner, p.leased_at, p.started_at, greatest(p_now, p.started_at), p.comes_due, p_actor, p.cancel_reason,
+             coalesce(p.error_code, case when p.never_started and p.becomes = 'dead_letter' then 'never_started' when p.verdict in ('expired', 'timed_out', 'renewals_exceeded') then p.verdict end),
+             p.error_class, p.error_message, p.result, p.result_ref
+        from placed p
+    ), put_ready as (
+      insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
+      select p.lane, -p.priority, p.comes_due, p.job_id, p.becomes, p.run, greatest(p.spent, 0), p.deadline_at from placed p where p.comes_due <= p_now
+    ), put_delayed as (
+      insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
+      select p.lane, p.comes_due, p.job_id, -p.priority, p.becomes, p.run, greatest(p.spent, 0), p.deadline_at from placed p where p.comes_due > p_now
+    ), buried as (
+      insert into tenure.dead_letters (dead_letter_id, tenant_id, job_id, run, kind, executor, event_domain, priority, attempts, attempts_max, payload_classification, payload,
+        source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, source_system, actor, job_created_at,
+        final_error, error_code, error_class, fingerprint, moved_at, moved_by)
+      select gen_random_uuid(), p.tenant_id, p.job_id, p.run, j.kind, j.executor, j.event_domain, j.priority, greatest(p.spent, 0), j.attempts_max, j.payload_classification, j.payload,
+             j.source_ref, j.target_ref, j.payload_ref, j.idempotency_key, j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.source_system,
+             j.enqueued_by, j.created_at, t.final_error, coalesce(p.error_code, p.verdict), p.error_class,
+             tenure.error_fingerprint(j.kind, coalesce(p.error_code, p.verdict), t.final_error), p_now, p_actor
+        from placed p
+        join tenure.jobs j on j.job_id = p.job_id
+        cross join lateral (select case
+          when p.error_message ~ '\S' then p.error_message
+          when p.cancel_reason ~ '\S' then p.cancel_reason
+          when p.never_started then 'The lease ran out before the job started, too often.'
+          when p.verdict = 'expired' then 'The lease ran out: the worker died or lost its connection.'
+          when p.verdict = 'timed_out' then 'The run took longer than its kind allows.'
+          when p.verdict = 'renewals_exceeded' then 'The lease was renewed more often than the kind allows.'
+          else coalesce(p.error_code, p.verdict) end as final_error) t
+       where p.becomes = 'dead_letter'
+    ), told as (
+      insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, runs)
+      select p_now, p.tenant_id, p.lane, m.kind, p_actor, nullif(p_on_behalf_of, ''), array_agg(p.job_id order by p.job_id), array_agg(p.run order by p.job_id)
+        from placed p
+        cross join lateral (
+          select 'job.' || p.verdict where p.verdict in ('succeeded', 'cancelled', 'snoozed', 'released', 'expired', 'timed_out')
+          union all select 'job.failed' where p.verdict in ('failed', 'failed_permanently', 'expired', 'timed_out', 'renewals_exceeded')
+          union all select 'job.retry_scheduled' where p.becomes = 'retry_waiting' and p.verdict <> 'snoozed'
+          union all select 'job.dead_lettered' where p.becomes = 'dead_letter') m (kind)
+       group by p.tenant_id, p.lane, m.kind
+       order by array_position(array['job.expired', 'job.timed_out', 'job.failed'], m.kind) nulls last
+    )
+    select p.job_id, p.becomes, p.comes_due from placed p;
+end
+$$;
+
+-- The delay before the next attempt: base x 2^min(attempt-1, 10), at most seven days, plus bounded jitter.
+create or replace function tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer) returns double precision
+language sql volatile parallel safe
+as $$
+  select d.delay + d.delay * random() * p_jitter_percent / 100.0
+    from (select least(p_base::double precision * (1 << least(greatest(p_attempt, 1) - 1, 10)), 604800) as delay) d
+$$;
+
+-- Groups errors that differ only in numbers, ids and quoted values.
+create or replace function tenure.error_fingerprint(p_kind text, p_code text, p_message text) returns text
+language sql immutable parallel safe
+as $$
+  select left(md5(p_kind || E'\n' || coalesce(p_code, '') || E'\n' ||
+    regexp_replace(regexp_replace(regexp_replace(lower(p_message), '[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+', '#', 'g'), '''[^'']*''|"[^"]*"', '?', 'g'), '[0-9]+', '#', 'g')), 16)
+$$;
+
+-- Ends runs the caller still holds. Outcomes: succeeded, failed, failed_permanently, cancelled (acknowledges a cancel request), snoozed, released.
+-- Each row answers for itself: 'ended' with the new state; 'already_ended' with the recorded one; 'stale_lease' or 'lease_expired' and untouched: the worker
+-- must drop that result, another attempt owns it; or what is wrong with that row ('result_too_large', 'cancel_not_requested', 'not_started', 'outcome_unknown').
+create or replace function tenure.job_end_many(
+  p_job_ids        uuid[],
+  p_tokens         uuid[],
+  p_outcomes       text[],
+  p_results        jsonb[]   default null,
+  p_result_refs    text[]    default null,
+  p_error_codes    text[]    default null,
+  p_error_classes  text[]    default null,
+  p_error_messages text[]    default null,
+  p_delay_seconds  integer[] default null)
+returns table (job_id uuid, status text, state text, next_due timestamptz)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_rows   integer := coalesce(cardinality(p_job_ids), 0);
+  v_done   uuid[];
+  v_ends   tenure.run_end[];
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  if v_rows > tenure.limit_of('batch_rows_max') then
+    perform tenure.refuse('batch_too_large', format('The batch ends %s runs.', v_rows), format('A batch has at most %s (batch_rows_max).', tenure.limit_of('batch_rows_max')), 'Split it.');
+  end if;
+  if v_rows <> coalesce(cardinality(p_tokens), 0) or v_rows <> coalesce(cardinality(p_outcomes), 0)
+     or v_rows <> all (array[coalesce(cardinality(p_results), v_rows), coalesce(cardinality(p_result_refs), v_rows), coalesce(cardinality(p_error_codes), v_rows),
+       coalesce(cardinality(p_error_classes), v_rows), coalesce(cardinality(p_error_messages), v_rows), coalesce(cardinality(p_delay_seconds), v_rows)]) then
+    perform tenure.refuse('arguments_mismatched', 'The arrays differ in length.', format('Each runs parallel to the %s job ids.', v_rows),
+      'Give arrays of one length; leave an optional array out where no job has the value.');
+  end if;
+  if v_rows = 0 then
+    return;
+  end if;
+
+  with wanted as materialized (
+    select t.job_id, t.token, t.outcome, t.result, t.result_ref, t.error_code, t.error_class, t.error_message, t.delay_seconds
+      from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes, p_error_classes, p_error_messages, p_delay_seconds)
+             t (job_id, token, outcome, result, result_ref, error_code, error_class, error_message, delay_seconds)
+     where tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is null
+     order by t.job_id
+  ), living as materialized (
+    select l.token, l.lane, l.owner, l.leased_at from tenure.leases l
+     where l.token = any (array(select distinct w.token from wanted w)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
+  ), gone as (
+    delete from tenure.active a
+     using wanted w, living l
+     where a.job_id = w.job_id and a.token = w.token and l.token = a.token and l.lane = a.lane
+       and (w.outcome <> 'cancelled' or a.cancel_requested_at is not null)
+       and (w.outcome <> 'snoozed' or a.started_at is not null)
+    returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason, l.owner, l.leased_at,
+      w.outcome, w.result, w.result_ref, w.error_code, w.error_class, w.error_message, w.delay_seconds
+  ), kept as (
+    insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, leased_at, started_at, ended_at, actor, result, result_ref)
+    select g.job_id, g.run, v_caller.tenant_id, g.lane, g.attempt, 'succeeded', 'succeeded', true, g.token, g.owner, g.leased_at, g.started_at,
+           greatest(v_now, g.started_at), v_caller.principal, g.result, g.result_ref
+      from gone g where g.outcome = 'succeeded'
+  ), told as (
+    insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs)
+    select v_now, v_caller.tenant_id, g.lane, 'job.succeeded', v_caller.principal, array_agg(g.job_id), array_agg(g.run)
+      from gone g where g.outcome = 'succeeded' group by g.lane
+  ), fewer as materialized (
+    select g.token, g.lane, count(*) as ended from gone g group by g.token, g.lane
+  ), emptied as (
+    delete from tenure.leases l using fewer f where l.token = f.token and l.lane = f.lane and l.held <= f.ended
+  ), shrunk as (
+    update tenure.leases l set held = l.held - f.ended from fewer f where l.token = f.token and l.lane = f.lane and l.held > f.ended
+  )
+  select array_agg(g.job_id) filter (where g.outcome = 'succeeded'),
+         array_agg((g.job_id, v_caller.tenant_id, g.lane, g.run, g.attempt, g.token, g.owner, g.leased_at, g.started_at, g.due, g.cancel_requested_at, g.cancel_by,
+           g.cancel_reason, g.outcome, g.error_code, g.error_class, g.error_message, g.delay_seconds, g.result, g.result_ref)::tenure.run_end)
+           filter (where g.outcome <> 'succeeded')
+    into v_done, v_ends
+    from gone g;
+
+  if cardinality(v_done) = v_rows then
+    return query select d.id, 'ended'::text, 'succeeded'::text, null::timestamptz from unnest(v_done) d (id);
+    return;
+  end if;
+
+  return query
+    with settled as materialized (
+      select s.job_id, s.state, s.next_due from tenure.job_settle(v_now, v_caller.principal, null, coalesce(v_ends, '{}')) s
+    )
+    select t.job_id,
+           case
+             when t.job_id = any (v_done) or s.job_id is not null then 'ended'
+             when e.job_id is not null then 'already_ended'
+             when tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is not null then tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds)
+             when a.job_id is null then 'stale_lease'
+             when l.token is null or l.until <= v_now then 'lease_expired'
+             when t.outcome = 'cancelled' and a.cancel_requested_at is null then 'cancel_not_requested'
+             when t.outcome = 'snoozed' and a.started_at is null then 'not_started'
+             else 'stale_lease'
+           end,
+           case when t.job_id = any (v_done) then 'succeeded' else coalesce(s.state, e.state) end,
+           coalesce(s.next_due, e.next_due)
+      from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_delay_seconds) with ordinality t (job_id, token, outcome, result, result_ref, delay_seconds, n)
+      left join settled s on s.job_id = t.job_id
+      left join tenure.attempts e on e.job_id = t.job_id and e.token = t.token and e.tenant_id = v_caller.tenant_id
+      left join tenure.active a on a.job_id = t.job_id and a.token = t.token
+      left join tenure.leases l on l.token = a.token and l.lane = a.lane and l.tenant_id = v_caller.tenant_id
+     order by t.n;
+end
+$$;
+
+-- What is wrong with one row of an end, or null. It never fails the batch.
+create or replace function tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer) returns text
+language sql immutable parallel safe
+as $$
+  select case
+    when p_outcome is null or p_outcome not in ('succeeded', 'failed', 'failed_permanently', 'cancelled', 'snoozed', 'released') then 'outcome_unknown'
+    when p_result is not null and octet_length(p_result::text) > tenure.limit_of('result_bytes_max') then 'result_too_large'
+    when length(p_result_ref) > tenure.limit_of('ref_chars_max') then 'result_too_large'
+    when p_delay_seconds is not null and p_delay_seconds not between 0 and tenure.limit_of('schedule_ahead_days_max') * 86400 then 'delay_out_of_range'
+    when p_outcome = 'snoozed' and p_delay_seconds is null then 'delay_out_of_range'
+  end
+$$;
+
+-- Ends one run and answers with the refusal contract. The forms below are for people at a prompt and for shell scripts.
+create or replace function tenure.job_end_one(
+  p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb default null, p_result_ref text default null, p_error_code text default null,
+  p_error_class text default null, p_error_message text default null, p_delay_seconds integer default null) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_end record;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  select e.* into v_end
+    from tenure.job_end_many(array[p_job_id], array[p_token], array[p_outcome], array[p_result], array[p_result_ref], array[p_error_code], array[p_error_class],
+      array[p_error_message], array[p_delay_seconds]) e;
+  case v_end.status
+    when 'ended' then null;
+    when 'already_ended' then null;
+    when 'stale_lease' then
+      perform tenure.refuse('stale_lease', format('This token does not hold job %s.', p_job_id), 'The lease was lost, or the job never was under it: another attempt may own it.',
+        'Drop the result. See tenure.job_show(job).');
+    when 'lease_expired' then
+      perform tenure.refuse('lease_expired', format('The lease on job %s has run out.', p_job_id), 'Nobody renewed it in time; the reaper will give the job to someone else.',
+        'Drop the result, and beat more often or ask for a longer lease.');
+    when 'cancel_not_requested' then
+      perform tenure.refuse('cancel_not_requested', format('Nobody asked to cancel job %s.', p_job_id), 'A worker acknowledges a cancel request; it cannot cancel by itself.',
+        'Fail, release or complete the job.');
+    when 'not_started' then
+      perform tenure.refuse('state_conflict', format('Job %s is leased and was not started.', p_job_id), 'Snooze puts aside work in progress.', 'Start it first, or release it.');
+    when 'result_too_large' then
+      perform tenure.refuse('result_too_large', format('The result of job %s is too large.', p_job_id),
+        format('A result has at most %s bytes, its reference %s characters.', tenure.limit_of('result_bytes_max'), tenure.limit_of('ref_chars_max')), 'Store it elsewhere and pass a reference.');
+    when 'delay_out_of_range' then
+      perform tenure.refuse('number_out_of_range', format('The delay of job %s is %s seconds.', p_job_id, coalesce(p_delay_seconds::text, 'missing')),
+        format('It must lie between 0 and %s.', tenure.limit_of('schedule_ahead_days_max') * 86400), 'Give a delay within these bounds.');
+    else
+      perform tenure.refuse('value_unknown', format('The outcome %L is not known.', p_outcome),
+        'It is one of: succeeded, failed, failed_permanently, cancelled, snoozed, released.', 'Use one of these.');
+  end case;
+  return jsonb_build_object('job_id', p_job_id, 'status', v_end.status, 'state', v_end.state, 'next_due', v_end.next_due);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+create or replace function tenure.job_complete(p_job_id uuid, p_token uuid, p_result jsonb default null, p_result_ref text default null) returns jsonb
+language sql security definer
+set search_path = pg_catalog, pg_temp
+as $$ select tenure.job_end_one(p_job_id, p_token, 'succeeded', p_result, p_result_ref) $$;
+
+-- p_permanence: 'transient' retries while attempts are left; 'permanent' gives up at once. p_retry_seconds replaces the backoff.
+create or replace function tenure.job_fail(
+  p_job_id uuid, p_token uuid, p_message text, p_permanence text default 'transient', p_code text default null, p_class text default null, p_retry_seconds integer default null) returns jsonb
+language sql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select tenure.job_end_one(p_job_id, p_token, case p_permanence when 'transient' then 'failed' when 'permanent' then 'failed_permanently' else p_permanence end,
+    null, null, p_code, p_class, p_message, p_retry_seconds)
+$$;
+
+create or replace function tenure.job_snooze(p_job_id uuid, p_token uuid, p_seconds integer) returns jsonb
+language sql security definer
+set search_path = pg_catalog, pg_temp
+as $$ select tenure.job_end_one(p_job_id, p_token, 'snoozed', null, null, null, null, null, p_seconds) $$;
+
+create or replace function tenure.job_release(p_job_id uuid, p_token uuid) returns jsonb
+language sql security definer
+set search_path = pg_catalog, pg_temp
+as $$ select tenure.job_end_one(p_job_id, p_token, 'released') $$;
+
+create or replace function tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) returns jsonb
+language sql security definer
+set search_path = pg_catalog, pg_temp
+as $$ select tenure.job_end_one(p_job_id, p_token, 'cancelled') $$;

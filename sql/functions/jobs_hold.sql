@@ -1,0 +1,233 @@
+-- While a job is held: start, heartbeat, progress.
+
+-- Starts jobs of a buffer. A handler runs only after its start is confirmed: 'started', or 'already_started'; 'deadline_passed' went to the dead letters;
+-- 'stale_lease' and 'lease_expired' belong to someone else.
+create or replace function tenure.job_start_many(p_job_ids uuid[], p_tokens uuid[])
+returns table (job_id uuid, status text, started_at timestamptz, run_until timestamptz)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller  tenure.caller_identity := tenure.caller();
+  v_now     timestamptz := tenure.now();
+  v_started uuid[];
+  v_late    tenure.run_end[];
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_pairs(p_job_ids, p_tokens);
+
+  with living as materialized (
+    select l.token, l.lane, l.lease_seconds, l.owner, l.leased_at from tenure.leases l
+     where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
+  ), wanted as materialized (
+    select t.job_id, t.token, j.deadline_at <= v_now as late, j.run_timeout_seconds, j.renewals_max
+      from unnest(p_job_ids, p_tokens) t (job_id, token)
+      join tenure.jobs j on j.job_id = t.job_id
+     order by t.job_id
+  ), begun as (
+    update tenure.active a
+       set started_at = v_now,
+           run_until = v_now + make_interval(secs => w.run_timeout_seconds),
+           hold_until = v_now + make_interval(secs => l.lease_seconds * (1.0 + w.renewals_max))
+      from wanted w, living l
+     where a.job_id = w.job_id and a.token = w.token and l.token = a.token and l.lane = a.lane and a.started_at is null and w.late is not true
+    returning a.job_id, a.lane, a.run, l.owner
+  ), late as (
+    delete from tenure.active a
+     using wanted w, living l
+     where a.job_id = w.job_id and a.token = w.token and l.token = a.token and l.lane = a.lane and a.started_at is null and w.late
+    returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.cancel_requested_at, a.cancel_by, a.cancel_reason, l.owner, l.leased_at
+  ), told as (
+    insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs, data)
+    select v_now, v_caller.tenant_id, b.lane, 'job.started', v_caller.principal, array_agg(b.job_id), array_agg(b.run), jsonb_build_object('worker', min(b.owner)) from begun b group by b.lane
+  )
+  select (select array_agg(b.job_id) from begun b),
+         (select array_agg((d.job_id, v_caller.tenant_id, d.lane, d.run, d.attempt, d.token, d.owner, d.leased_at, null, d.due, d.cancel_requested_at, d.cancel_by, d.cancel_reason,
+            'deadline_passed', 'deadline_passed', 'deadline', 'The deadline passed before the job started.', null, null, null)::tenure.run_end) from late d)
+    into v_started, v_late;
+  if v_late is not null then
+    perform tenure.job_settle(v_now, v_caller.principal, null, v_late);
+    perform tenure.lease_shrink(v_late);
+  end if;
+
+  return query
+    select t.job_id,
+           case
+             when t.job_id = any (v_started) then 'started'
+             when t.job_id in (select d.job_id from unnest(v_late) d) then 'deadline_passed'
+             when a.job_id is null then 'stale_lease'
+             when l.token is null or l.until <= v_now then 'lease_expired'
+             else 'already_started'
+           end,
+           a.started_at, a.run_until
+      from unnest(p_job_ids, p_tokens) with ordinality t (job_id, token, n)
+      left join tenure.active a on a.job_id = t.job_id and a.token = t.token
+      left join tenure.leases l on l.token = a.token and l.lane = a.lane and l.tenant_id = v_caller.tenant_id
+     order by t.n;
+end
+$$;
+
+-- Refuses arrays that do not pair up or are too long.
+create or replace function tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(cardinality(p_job_ids), 0) <> coalesce(cardinality(p_tokens), 0) then
+    perform tenure.refuse('arguments_mismatched', format('There are %s job ids and %s tokens.', coalesce(cardinality(p_job_ids), 0), coalesce(cardinality(p_tokens), 0)),
+      'Each job comes with the token that holds it.', 'Give arrays of one length.');
+  elsif coalesce(cardinality(p_job_ids), 0) > tenure.limit_of('batch_rows_max') then
+    perform tenure.refuse('batch_too_large', format('The batch has %s jobs.', cardinality(p_job_ids)),
+      format('A batch has at most %s (batch_rows_max).', tenure.limit_of('batch_rows_max')), 'Split it.');
+  end if;
+end
+$$;
+
+-- Takes ended jobs off the count of their leases, and leases that hold nothing more away.
+create or replace function tenure.lease_shrink(p_ends tenure.run_end[]) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  with fewer as materialized (
+    select e.token, e.lane, count(*) as ended from unnest(p_ends) e where e.token is not null group by e.token, e.lane
+  ), emptied as (
+    delete from tenure.leases l using fewer f where l.token = f.token and l.lane = f.lane and l.held <= f.ended
+  )
+  update tenure.leases l set held = l.held - f.ended from fewer f where l.token = f.token and l.lane = f.lane and l.held > f.ended
+$$;
+
+-- Renews every lease named by the tokens, in one statement, and answers for each job: 'ok', 'cancel' (somebody wants it cancelled: stop and acknowledge),
+-- or 'lost' (stop at once: another attempt may own it). A lease that has run out is never revived.
+create or replace function tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_lease_seconds integer default null)
+returns table (job_id uuid, status text, leased_until timestamptz, cancel_reason text)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller  tenure.caller_identity := tenure.caller();
+  v_now     timestamptz := tenure.now();
+  v_longest integer;
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_pairs(p_job_ids, p_tokens);
+  v_longest := greatest(tenure.setting_integer(v_caller.tenant_id, 'queue.lease.duration_sec'), tenure.setting_integer(v_caller.tenant_id, 'queue.lease.duration_sec_max'));
+  if p_lease_seconds is not null and (p_lease_seconds < 1 or p_lease_seconds > v_longest) then
+    perform tenure.refuse('lease_seconds_out_of_range', format('A lease of %s seconds was asked for.', p_lease_seconds),
+      format('It must lie between 1 and %s (queue.lease.duration_sec_max).', v_longest), 'Ask for less and renew more often.');
+  end if;
+  return query
+    with locked as materialized (
+      select l.token, l.lane from tenure.leases l
+       where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
+       order by l.token, l.lane for no key update
+    ), renewed as (
+      update tenure.leases l
+         set until = greatest(l.until, v_now + make_interval(secs => coalesce(p_lease_seconds, l.lease_seconds))), renewals = l.renewals + 1
+        from locked k
+       where l.token = k.token and l.lane = k.lane and l.until > v_now
+      returning l.token, l.lane, l.until
+    )
+    select t.job_id,
+           case when r.token is null then 'lost' when a.cancel_requested_at is not null then 'cancel' else 'ok' end,
+           r.until, a.cancel_reason
+      from unnest(p_job_ids, p_tokens) with ordinality t (job_id, token, n)
+      left join tenure.active a on a.job_id = t.job_id and a.token = t.token
+      left join renewed r on r.token = a.token and r.lane = a.lane
+     order by t.n;
+end
+$$;
+
+-- Records how far a held job is; the first progress of a leased job starts it.
+create or replace function tenure.job_progress(p_job_id uuid, p_token uuid, p_progress jsonb default '{}') returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_start  record;
+  v_cancel boolean;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_payload('progress', p_progress, tenure.limit_of('progress_bytes_max'));
+  select s.* into v_start from tenure.job_start_many(array[p_job_id], array[p_token]) s;
+  perform tenure.check_held(p_job_id, v_start.status);
+  if v_start.status = 'deadline_passed' then
+    return tenure.refusal_deadline(p_job_id);
+  end if;
+  update tenure.active a set progress = p_progress, progress_at = v_now
+   where a.job_id = p_job_id and a.token = p_token
+  returning a.cancel_requested_at is not null into v_cancel;
+  return jsonb_build_object('job_id', p_job_id, 'state', 'in_progress', 'started_at', v_start.started_at, 'cancel_requested', coalesce(v_cancel, false));
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Refuses what start said of a job that the caller does not hold.
+create or replace function tenure.check_held(p_job_id uuid, p_status text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  case p_status
+    when 'stale_lease' then
+      perform tenure.refuse('stale_lease', format('This token does not hold job %s.', p_job_id), 'The lease was lost, or the job never was under it: another attempt may own it.',
+        'Stop working on it. See tenure.job_show(job).');
+    when 'lease_expired' then
+      perform tenure.refuse('lease_expired', format('The lease on job %s has run out.', p_job_id), 'Nobody renewed it in time; the reaper will give the job to someone else.',
+        'Stop working on it, and beat more often or ask for a longer lease.');
+    else null;
+  end case;
+end
+$$;
+
+-- A value, not an exception: the move to the dead letters stands.
+create or replace function tenure.refusal_deadline(p_job_id uuid) returns jsonb
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  select tenure.refusal('TN018', format('The deadline of job %s has passed.', p_job_id), 'A job never starts late; it went to the dead letters.',
+    'Claim another. An operator may replay it.')
+$$;
+
+create or replace function tenure.job_start(p_job_id uuid, p_token uuid) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_start record;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  select s.* into v_start from tenure.job_start_many(array[p_job_id], array[p_token]) s;
+  perform tenure.check_held(p_job_id, v_start.status);
+  if v_start.status = 'deadline_passed' then
+    return tenure.refusal_deadline(p_job_id);
+  end if;
+  return jsonb_build_object('job_id', p_job_id, 'status', v_start.status, 'state', 'in_progress', 'started_at', v_start.started_at, 'run_until', v_start.run_until);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+create or replace function tenure.job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_beat record;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  select b.* into v_beat from tenure.job_heartbeat_many(array[p_job_id], array[p_token], p_lease_seconds) b;
+  if v_beat.status = 'lost' then
+    perform tenure.check_held(p_job_id, 'stale_lease');
+  end if;
+  return jsonb_build_object('job_id', p_job_id, 'status', v_beat.status, 'leased_until', v_beat.leased_until, 'cancel_reason', v_beat.cancel_reason);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;

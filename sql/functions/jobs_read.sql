@@ -1,0 +1,213 @@
+-- Reading jobs: one, many, its story, and why it is not running.
+
+-- True when the caller may see a payload of this classification.
+create or replace function tenure.may_see(p_classification text) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select p_classification = 'safe_metadata' or (tenure.caller()).payload_access = 'restricted' or tenure.acts_as('tenure_admin')
+$$;
+
+-- The payload of a job, or null for a restricted one that the caller may not see. The read views call it, so that a payload has one door.
+create or replace function tenure.job_payload(p_job_id uuid) returns jsonb
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select j.payload from tenure.jobs j where j.job_id = p_job_id and j.tenant_id = tenure.current_tenant() and tenure.may_see(j.payload_classification)
+$$;
+
+-- Everything about one job, as one object.
+create or replace function tenure.job_show(p_job_id uuid) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_state  text;
+  v_job    tenure.jobs;
+  v_last   tenure.attempts;
+  v_held   tenure.active;
+  v_lease  tenure.leases;
+begin
+  perform tenure.check_job_exists(p_job_id, v_tenant);
+  v_state := tenure.job_state(p_job_id);
+  select j.* into v_job from tenure.jobs j where j.job_id = p_job_id;
+  select a.* into v_last from tenure.attempts a where a.job_id = p_job_id order by a.run desc limit 1;
+  select a.* into v_held from tenure.active a where a.job_id = p_job_id;
+  select l.* into v_lease from tenure.leases l where l.token = v_held.token and l.lane = v_held.lane;
+  return (to_jsonb(v_job) - array['tenant_id', 'lane', 'payload', 'due']) || jsonb_build_object(
+    'state', v_state,
+    'payload', case when tenure.may_see(v_job.payload_classification) then v_job.payload end,
+    'due', case when v_state in ('queued', 'retry_waiting') then coalesce(v_last.next_due, v_job.due) else v_job.due end,
+    'attempts', (select coalesce(v_held.attempt, case when v_last.outcome in ('snoozed', 'released') then v_last.attempt - 1 else v_last.attempt end, 0)),
+    'run', coalesce(v_held.run, v_last.run, 0),
+    'lease_owner', v_lease.owner, 'leased_at', v_lease.leased_at, 'leased_until', v_lease.until, 'renewals', v_lease.renewals,
+    'started_at', coalesce(v_held.started_at, v_last.started_at), 'run_until', v_held.run_until,
+    'progress', v_held.progress, 'progress_at', v_held.progress_at,
+    'cancel_requested_at', v_held.cancel_requested_at, 'cancel_by', v_held.cancel_by, 'cancel_reason', coalesce(v_held.cancel_reason, case when v_last.outcome = 'cancelled' then v_last.reason end),
+    'finished_at', case when v_last.final then v_last.ended_at end,
+    'error_code', v_last.error_code, 'error_class', v_last.error_class, 'error_message', v_last.error_message,
+    'result', v_last.result, 'result_ref', v_last.result_ref);
+end
+$$;
+
+-- Jobs, newest first. p_before: the id of the last job of the page before.
+create or replace function tenure.job_list(
+  p_state text default null, p_kind text default null, p_executor text default null, p_correlation_id text default null, p_before uuid default null, p_limit integer default 50)
+returns table (job_id uuid, kind text, executor text, state text, priority smallint, due timestamptz, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamptz,
+               error_message text, enqueued_by text, created_at timestamptz, finished_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  if p_state is not null then
+    perform tenure.check_word('state_unknown', 'state', p_state, array['queued', 'leased', 'in_progress', 'succeeded', 'failed', 'retry_waiting', 'dead_letter', 'cancelled', 'cleaned']);
+  end if;
+  return query
+    select q.job_id, q.job_kind, q.executor, q.state, q.priority, q.scheduled_at, q.attempts, q.max_attempts, q.lease_owner, q.lease_until, q.last_error, q.actor, q.created_at, q.finished_at
+      from tenure.job_queue q
+     where q.tenant_id = v_tenant
+       and (p_state is null or q.state = p_state)
+       and (p_kind is null or q.job_kind = p_kind)
+       and (p_executor is null or q.executor = p_executor)
+       and (p_correlation_id is null or q.correlation_id = p_correlation_id)
+       and (p_before is null or q.job_id < p_before)
+     order by q.job_id desc
+     limit p_limit;
+end
+$$;
+
+-- One row per transition of a job, oldest first, with who and why: from the job, its runs, and what is held now.
+create or replace function tenure.job_timeline(p_job_id uuid)
+returns table (at timestamptz, state text, verb text, run integer, attempt integer, actor text, worker text, detail text)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+begin
+  perform tenure.check_job_exists(p_job_id, v_tenant);
+  return query
+    select t.at, t.state, t.verb, t.run, t.attempt, t.actor, t.worker, t.detail
+      from (
+        select j.created_at as at, 'queued' as state, 'enqueue' as verb, 0 as run, 0 as attempt, j.enqueued_by as actor, null::text as worker,
+               case when j.replay_of is not null then format('replay of %s', j.replay_of) end as detail, 0 as step
+          from tenure.jobs j where j.job_id = p_job_id
+        union all
+        select a.leased_at, 'leased', 'claim', a.run, a.attempt::integer, a.owner, a.owner, null, 1 from tenure.attempts a where a.job_id = p_job_id and a.leased_at is not null
+        union all
+        select a.started_at, 'in_progress', 'start', a.run, a.attempt::integer, a.owner, a.owner, null, 2 from tenure.attempts a where a.job_id = p_job_id and a.started_at is not null
+        union all
+        select a.ended_at, 'failed', case a.outcome when 'expired' then 'expire' when 'timed_out' then 'time_out' when 'renewals_exceeded' then 'expire' else 'fail' end,
+               a.run, a.attempt::integer, a.actor, a.owner, concat_ws(': ', a.error_code, a.error_message), 3
+          from tenure.attempts a where a.job_id = p_job_id and a.outcome in ('failed', 'failed_permanently', 'expired', 'timed_out', 'renewals_exceeded')
+        union all
+        select a.ended_at, a.state,
+               case when a.outcome = 'succeeded' then 'complete' when a.outcome = 'released' then 'release' when a.outcome = 'snoozed' then 'snooze' when a.outcome = 'rescheduled' then 'retry_now'
+                    when a.outcome = 'cancelled' then 'cancel' when a.outcome = 'deadline_passed' then 'pass_deadline' when a.outcome = 'moved' then 'move_to_dead_letter'
+                    when a.state = 'dead_letter' then 'dead_letter' else 'schedule_retry' end,
+               a.run, a.attempt::integer, a.actor, a.owner,
+               coalesce(a.reason, case when a.state = 'retry_waiting' then format('due %s', a.next_due) when a.outcome in ('deadline_passed') then a.error_message end), 4
+          from tenure.attempts a
+         where a.job_id = p_job_id
+           and not (a.state = 'failed' and a.outcome in ('failed', 'failed_permanently', 'expired', 'timed_out', 'renewals_exceeded'))
+        union all
+        select l.leased_at, 'leased', 'claim', a.run, a.attempt::integer, l.principal, l.owner, null, 1
+          from tenure.active a join tenure.leases l on l.token = a.token and l.lane = a.lane where a.job_id = p_job_id
+        union all
+        select a.started_at, 'in_progress', 'start', a.run, a.attempt::integer, l.principal, l.owner, a.progress::text, 2
+          from tenure.active a left join tenure.leases l on l.token = a.token and l.lane = a.lane where a.job_id = p_job_id and a.started_at is not null
+        union all
+        select e.at, null, replace(e.kind, 'job.', ''), (e.data ->> 'run')::integer, null, e.actor, null, e.data ->> 'reason', 5
+          from tenure.events e
+         where e.tenant_id = v_tenant and e.subject = p_job_id::text and e.kind in ('job.cancel_requested', 'job.retried')
+        union all
+        select j.cleaned_at, 'cleaned', 'clean', null, null, 'retention', null, null, 6 from tenure.jobs j where j.job_id = p_job_id and j.cleaned_at is not null
+      ) t
+     order by t.at, t.run nulls last, t.step;
+end
+$$;
+
+-- Why is this job not running? One call: its state, and every reason that stands in its way, each with what to do.
+create or replace function tenure.job_explain(p_job_id uuid) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller  tenure.caller_identity := tenure.caller();
+  v_now     timestamptz := tenure.now();
+  v_show    jsonb := tenure.job_show(p_job_id);
+  v_state   text := v_show ->> 'state';
+  v_due     timestamptz := (v_show ->> 'due')::timestamptz;
+  v_dead    timestamptz := (v_show ->> 'deadline_at')::timestamptz;
+  v_until   timestamptz := (v_show ->> 'leased_until')::timestamptz;
+  v_reasons jsonb := '[]';
+  v_alive   bigint;
+  v_ahead   bigint;
+  v_lane    integer;
+begin
+  select j.lane into v_lane from tenure.jobs j where j.job_id = p_job_id;
+  if v_state in ('queued', 'retry_waiting') then
+    if not (tenure.setting(v_caller.tenant_id, 'queue.job_substrate.enabled'))::boolean then
+      v_reasons := v_reasons || jsonb_build_object('code', 'gate_closed', 'what', 'The gate queue.job_substrate.enabled is closed.', 'why', 'Nothing is claimed while it is.',
+        'next', 'select tenure.gate_set(''queue.job_substrate.enabled'', ''open'')');
+    end if;
+    if v_dead <= v_now then
+      v_reasons := v_reasons || jsonb_build_object('code', 'deadline_passed', 'what', format('Its deadline %s has passed.', v_dead), 'why', 'A job never starts late.',
+        'next', 'The next claim or reaper run moves it to the dead letters; replay it from there.');
+    end if;
+    if v_due > v_now then
+      v_reasons := v_reasons || jsonb_build_object('code', case v_state when 'retry_waiting' then 'waiting_retry' else 'not_due' end,
+        'what', format('It is due at %s, in %s seconds.', v_due, ceil(extract(epoch from v_due - v_now))),
+        'why', case v_state when 'retry_waiting' then format('Attempt %s of %s ended: %s', v_show ->> 'attempts', v_show ->> 'attempts_max', coalesce(v_show ->> 'error_message', v_show ->> 'error_code', 'put aside'))
+                    else 'It was scheduled for later.' end,
+        'next', 'Wait, or run it now: select tenure.job_retry(job).');
+    end if;
+    select count(*) into v_alive
+      from tenure.heartbeats h
+     where h.tenant_id = v_caller.tenant_id and h.executor_kind = v_show ->> 'executor'
+       and h.last_tick_at > v_now - make_interval(secs => 2 * tenure.setting_integer(v_caller.tenant_id, 'queue.heartbeat.stale_threshold_seconds'));
+    if v_alive = 0 then
+      v_reasons := v_reasons || jsonb_build_object('code', 'no_live_executor', 'what', format('No executor of kind %s is alive.', v_show ->> 'executor'),
+        'why', 'None has claimed or sent a heartbeat lately.', 'next', format('Start a worker that claims for %s.', v_show ->> 'executor'));
+    end if;
+    if v_reasons = '[]' then
+      select count(*) into v_ahead
+        from (select from tenure.ready r where r.lane = v_lane and (r.rank, r.due, r.job_id) < (-(v_show ->> 'priority')::smallint, v_due, p_job_id) limit 1000) a;
+      v_reasons := v_reasons || jsonb_build_object('code', 'waiting_turn', 'what', format('%s%s jobs are ahead of it in its lane.', v_ahead, case when v_ahead = 1000 then ' or more' else '' end),
+        'why', 'It is claimable; nobody has claimed it yet.', 'next', 'Wait, or start more workers.');
+    end if;
+  elsif v_state in ('leased', 'in_progress') then
+    if v_until is null or v_until <= v_now then
+      v_reasons := v_reasons || jsonb_build_object('code', 'lease_expired', 'what', format('The lease of %s has run out.', coalesce(v_show ->> 'lease_owner', 'its worker')),
+        'why', 'The worker died or lost its connection.', 'next', 'The reaper gives it back; run it now with select * from tenure.job_reap().');
+    else
+      v_reasons := v_reasons || jsonb_build_object('code', v_state, 'what', format('%s holds it until %s.', v_show ->> 'lease_owner', v_until),
+        'why', case v_state when 'leased' then 'It waits in the worker''s buffer.' else 'It is running.' end, 'next', 'Wait, or cancel it.');
+    end if;
+    if v_show ->> 'cancel_requested_at' is not null then
+      v_reasons := v_reasons || jsonb_build_object('code', 'cancel_requested', 'what', format('%s asked to cancel it.', v_show ->> 'cancel_by'), 'why', v_show ->> 'cancel_reason',
+        'next', 'The worker learns of it at its next heartbeat; force takes it away at once.');
+    end if;
+  else
+    v_reasons := v_reasons || jsonb_build_object('code', v_state, 'what', format('It is %s since %s.', v_state, coalesce(v_show ->> 'cleaned_at', v_show ->> 'finished_at')),
+      'why', coalesce(v_show ->> 'error_message', v_show ->> 'cancel_reason', 'It has come to its end.'),
+      'next', case v_state when 'dead_letter' then 'Triage its dead letter.' when 'failed' then 'select tenure.job_retry(job) gives it fresh attempts.' else 'Nothing: terminal is final.' end);
+  end if;
+  return jsonb_build_object('job_id', p_job_id, 'kind', v_show -> 'kind', 'executor', v_show -> 'executor', 'state', v_state, 'reasons', v_reasons);
+end
+$$;
+
+-- Who holds a job, for the read views: never the token, which is the proof of holding.
+create or replace function tenure.job_lease(p_job_id uuid) returns table (owner text, leased_at timestamptz, until timestamptz)
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select l.owner, l.leased_at, l.until
+    from tenure.active a
+    join tenure.leases l on l.token = a.token and l.lane = a.lane
+   where a.job_id = p_job_id and (l.tenant_id = tenure.current_tenant() or tenure.is_every_tenant())
+$$;

@@ -1,0 +1,166 @@
+-- Kind policies and lanes.
+
+create or replace function tenure.kind_list() returns setof tenure.kinds
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+begin
+  return query select k.* from tenure.kinds k where k.tenant_id = v_tenant order by k.kind;
+end
+$$;
+
+-- The policy in force for a kind, with every default filled in; known says whether it has one of its own.
+create or replace function tenure.kind_show(p_kind text) returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_kind   tenure.kinds;
+  v_known  boolean;
+begin
+  select k.* into v_kind from tenure.kinds k where k.tenant_id = v_tenant and k.kind = p_kind;
+  v_known := found;
+  if not v_known and not exists (select from tenure.lanes l where l.tenant_id = v_tenant and l.kind = p_kind) then
+    perform tenure.refuse('kind_not_found', format('There is no kind %L.', p_kind), 'It has no policy, and no job of it was ever enqueued.',
+      'See tenure.kind_list(), or set a policy with tenure.kind_set(kind, policy).');
+  end if;
+  return jsonb_build_object(
+    'kind', p_kind, 'known', v_known,
+    'executor', coalesce(v_kind.executor, 'external_worker'),
+    'event_domain', coalesce(v_kind.event_domain, 'job'),
+    'attempts_max', coalesce(v_kind.attempts_max, tenure.setting_integer(v_tenant, 'queue.retry.max_attempts_default')),
+    'backoff_base_seconds', coalesce(v_kind.backoff_base_seconds, tenure.setting_integer(v_tenant, 'queue.retry.backoff_base_sec')),
+    'backoff_jitter_percent', coalesce(v_kind.backoff_jitter_percent, tenure.setting_integer(v_tenant, 'queue.retry.jitter_percent')),
+    'lease_seconds', coalesce(v_kind.lease_seconds, tenure.setting_integer(v_tenant, 'queue.lease.duration_sec')),
+    'lease_seconds_max', coalesce(v_kind.lease_seconds_max, tenure.setting_integer(v_tenant, 'queue.lease.duration_sec_max')),
+    'renewals_max', v_kind.renewals_max,
+    'run_timeout_seconds', v_kind.run_timeout_seconds,
+    'retention_seconds', coalesce(v_kind.retention_seconds, tenure.setting_integer(v_tenant, 'retention.succeeded_seconds')),
+    'on_exhausted', coalesce(v_kind.on_exhausted, 'dead_letter'),
+    'description', coalesce(v_kind.description, ''),
+    'updated_at', v_kind.updated_at, 'updated_by', v_kind.updated_by);
+end
+$$;
+
+-- Sets the fields named in the policy object, keeps the others; a field set to null goes back to the configuration's value.
+create or replace function tenure.kind_set(p_kind text, p_policy jsonb default '{}', p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_old    tenure.kinds;
+  v_new    tenure.kinds;
+  v_field  text;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_name('kind', p_kind);
+  if jsonb_typeof(p_policy) is distinct from 'object' then
+    perform tenure.refuse('payload_not_object', 'The policy is not a JSON object.', 'It names the fields to set.', 'Give an object such as {"attempts_max": 3}.');
+  end if;
+  for v_field in select f from jsonb_object_keys(p_policy) f loop
+    perform tenure.check_word('value_unknown', 'field of a policy', v_field, array['executor', 'event_domain', 'attempts_max', 'backoff_base_seconds',
+      'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'on_exhausted', 'description']);
+    if v_field in ('attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds')
+       and jsonb_typeof(p_policy -> v_field) <> 'null' then
+      if jsonb_typeof(p_policy -> v_field) <> 'number' or (p_policy -> v_field)::numeric <> trunc((p_policy -> v_field)::numeric)
+         or abs((p_policy -> v_field)::numeric) > 9e15 then
+        perform tenure.refuse('number_out_of_range', format('%s is %s.', v_field, p_policy -> v_field), 'It must be a whole number.', 'Give a whole number.');
+      end if;
+      perform tenure.check_number(v_field, (p_policy -> v_field)::bigint,
+        case v_field when 'backoff_jitter_percent' then 0 when 'renewals_max' then 0 when 'retention_seconds' then 60 else 1 end,
+        case v_field when 'attempts_max' then tenure.limit_of('attempts_max') when 'backoff_jitter_percent' then 100 when 'renewals_max' then 1000000
+                     when 'run_timeout_seconds' then 2592000 when 'retention_seconds' then 315360000 else 86400 end);
+    end if;
+  end loop;
+  select k.* into v_old from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = p_kind for update;
+  v_new := jsonb_populate_record(v_old, p_policy);
+  v_new.executor := coalesce(v_new.executor, 'external_worker');
+  v_new.event_domain := coalesce(v_new.event_domain, 'job');
+  v_new.on_exhausted := coalesce(v_new.on_exhausted, 'dead_letter');
+  v_new.description := coalesce(v_new.description, '');
+  perform tenure.check_executor(v_new.executor);
+  perform tenure.check_word('value_unknown', 'event domain', v_new.event_domain, (select array_agg(d.domain order by d.domain) from tenure.event_domains d));
+  perform tenure.check_word('value_unknown', 'on_exhausted', v_new.on_exhausted, array['dead_letter', 'fail']);
+  if v_new.lease_seconds > v_new.lease_seconds_max then
+    perform tenure.refuse('lease_seconds_out_of_range', format('lease_seconds is %s, lease_seconds_max only %s.', v_new.lease_seconds, v_new.lease_seconds_max),
+      'The usual lease of a kind cannot be longer than its longest.', 'Raise lease_seconds_max or lower lease_seconds.');
+  end if;
+  insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
+    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, on_exhausted, description, updated_at, updated_by)
+  values (v_caller.tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max, v_new.backoff_base_seconds, v_new.backoff_jitter_percent,
+    v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.on_exhausted,
+    v_new.description, v_now, v_caller.principal)
+  on conflict (tenant_id, kind) do update set executor = excluded.executor, event_domain = excluded.event_domain, attempts_max = excluded.attempts_max,
+    backoff_base_seconds = excluded.backoff_base_seconds, backoff_jitter_percent = excluded.backoff_jitter_percent, lease_seconds = excluded.lease_seconds,
+    lease_seconds_max = excluded.lease_seconds_max, renewals_max = excluded.renewals_max, run_timeout_seconds = excluded.run_timeout_seconds,
+    retention_seconds = excluded.retention_seconds, on_exhausted = excluded.on_exhausted, description = excluded.description,
+    updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+  perform tenure.emit(v_now, v_caller.tenant_id, 'kind.changed', v_caller.principal, p_on_behalf_of, p_kind, jsonb_build_object('kind', p_kind, 'set', p_policy));
+  return tenure.kind_show(p_kind);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Makes sure that the lane of a kind stands, and answers its number. Surfaces call it in a transaction of its own before they enqueue
+-- into a new lane; a first enqueue makes the lane too, but then holds others of that lane until it commits.
+create or replace function tenure.lane_open(p_kind text, p_executor text default null) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  return tenure.lane_ensure(v_caller, p_kind, p_executor);
+end
+$$;
+
+create or replace function tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_executor text;
+  v_known    boolean;
+  v_lane     integer;
+begin
+  perform tenure.check_name('kind', p_kind);
+  if p_caller.kinds is not null and p_kind <> all (p_caller.kinds) then
+    perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, p_kind),
+      format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
+  end if;
+  select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind;
+  v_known := found;
+  if not v_known and (tenure.setting(p_caller.tenant_id, 'queue.kind.strict'))::boolean then
+    perform tenure.refuse('kind_unknown', format('The kind %L has no policy.', p_kind),
+      format('Strict mode (queue.kind.strict) takes only kinds with one. The nearest are: %s.', coalesce((
+        select string_agg(n.kind, ', ')
+          from (select k.kind from tenure.kinds k where k.tenant_id = p_caller.tenant_id
+                 order by tenure.word_distance(k.kind, p_kind), k.kind limit 3) n), 'none')),
+      'Correct the name, or set a policy with tenure.kind_set(kind, policy).');
+  end if;
+  v_executor := coalesce(p_executor, v_executor, 'external_worker');
+  perform tenure.check_executor(v_executor);
+  insert into tenure.lanes (tenant_id, kind, executor) values (p_caller.tenant_id, p_kind, v_executor)
+  on conflict (tenant_id, kind, executor) do nothing;
+  select l.lane into strict v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor;
+  return v_lane;
+end
+$$;
+
+-- How unlike two words are: letters of one that are missing in the other. Enough to name the nearest.
+create or replace function tenure.word_distance(p_a text, p_b text) returns integer
+language sql immutable parallel safe
+as $$
+  with a as (select substr(lower(p_a), n, 2) as pair from generate_series(1, greatest(length(p_a) - 1, 1)) n),
+       b as (select substr(lower(p_b), n, 2) as pair from generate_series(1, greatest(length(p_b) - 1, 1)) n)
+  select ((select count(*) from a where a.pair not in (select b.pair from b))
+        + (select count(*) from b where b.pair not in (select a.pair from a)))::integer
+$$;

@@ -1,0 +1,25 @@
+-- Every limit has a name. The same names, in upper case, stand in crates/core/src/limits.rs; a test compares them.
+
+create or replace function tenure.limit_of(p_name text) returns bigint
+language sql immutable parallel safe
+as $$
+  select case p_name
+    when 'payload_bytes_max'       then 8192
+    when 'batch_rows_max'          then 1000
+    when 'name_chars_max'          then 200
+    when 'ref_chars_max'           then 500
+    when 'key_chars_max'           then 255
+    when 'error_message_bytes_max' then 4000
+    when 'result_bytes_max'        then 8192
+    when 'progress_bytes_max'      then 1024
+    when 'metadata_bytes_max'      then 8192
+    when 'lease_seconds_max'       then 86400
+    when 'attempts_max'            then 1000
+    when 'schedule_ahead_days_max' then 30
+    when 'claim_lanes_max'         then 64
+    when 'affinity_window_rows'    then 200
+    when 'lookup_rounds_max'       then 8
+    when 'id_skew_seconds_max'     then 86400
+    when 'list_rows_max'           then 1000
+  end
+$$;

@@ -1,0 +1,115 @@
+-- Names, references and numbers as callers give them.
+
+-- True when nothing in the text can be seen: white space of any script, zero-width characters, or nothing at all.
+create or replace function tenure.is_blank(p_text text) returns boolean
+language sql immutable parallel safe
+as $$
+  select p_text is null or p_text !~ '[^\s\u0085\u00a0\u00ad\u1680\u180e\u2000-\u200d\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]'
+$$;
+
+-- Refuses a name that is blank (tabs, newlines and the like count as blank), too long, or has control characters.
+create or replace function tenure.check_name(p_what text, p_name text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if tenure.is_blank(p_name) then
+    perform tenure.refuse('name_blank', format('The %s is blank.', p_what),
+      'A name needs at least one character that is not white space.', format('Give the %s a name.', p_what));
+  elsif length(p_name) > tenure.limit_of('name_chars_max') then
+    perform tenure.refuse('name_invalid', format('The %s has %s characters.', p_what, length(p_name)),
+      format('A name has at most %s (name_chars_max).', tenure.limit_of('name_chars_max')), 'Shorten it.');
+  elsif p_name ~ '[\u0001-\u001f\u007f-\u009f]' then
+    perform tenure.refuse('name_invalid', format('The %s has a control character.', p_what),
+      'Tabs, newlines and other control characters make names that look alike.', 'Remove it.');
+  end if;
+end
+$$;
+
+-- Refuses a number outside its bounds, naming them.
+create or replace function tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_value is null or p_value < p_min or p_value > p_max then
+    perform tenure.refuse('number_out_of_range', format('%s is %s.', p_what, coalesce(p_value::text, 'missing')),
+      format('It must lie between %s and %s.', p_min, p_max), 'Give a number within these bounds.');
+  end if;
+end
+$$;
+
+-- Refuses a word that is not one of the list, naming the list.
+create or replace function tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_value is null or p_value <> all (p_allowed) then
+    perform tenure.refuse(p_code, format('The %s %L is not known.', p_what, p_value),
+      format('It is one of: %s.', array_to_string(p_allowed, ', ')), 'Use one of these.');
+  end if;
+end
+$$;
+
+-- Cuts a text to so many bytes without breaking a character.
+create or replace function tenure.cut_text(p_text text, p_bytes_max integer) returns text
+language sql immutable parallel safe
+as $$
+  select case
+    when octet_length(p_text) <= p_bytes_max then p_text
+    else left(p_text, (
+      select max(n)
+        from generate_series(greatest(0, (p_bytes_max - 3) / 4), p_bytes_max - 3) n
+       where octet_length(left(p_text, n)) <= p_bytes_max - 3)) || '…'
+  end
+$$;
+
+-- A number for a priority name: urgent, normal, bulk, or the number itself.
+create or replace function tenure.priority_of(p_name text) returns integer
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  case lower(trim(p_name))
+    when 'urgent' then return 100;
+    when 'normal' then return 0;
+    when 'bulk' then return -100;
+    else
+      if p_name ~ '^\s*[+-]?[0-9]{1,5}\s*$' then
+        perform tenure.check_number('The priority', p_name::bigint, -32767, 32767);
+        return p_name::integer;
+      end if;
+      perform tenure.refuse('priority_unknown', format('The priority %L is not known.', p_name),
+        'A priority is urgent (100), normal (0), bulk (-100) or a whole number between -32767 and 32767; higher is sooner.', 'Use one of these.');
+  end case;
+  return null;
+end
+$$;
+
+-- A time-ordered id (UUID version 7): milliseconds, then microseconds within the millisecond, then randomness.
+create or replace function tenure.new_id(p_at timestamptz) returns uuid
+language sql volatile parallel safe
+as $$
+  select encode(
+    overlay(
+      overlay(
+        uuid_send(gen_random_uuid())
+        placing substring(int8send(floor(extract(epoch from p_at) * 1000)::bigint) from 3) from 1 for 6)
+      placing substring(int8send(28672 + ((extract(microseconds from p_at)::bigint % 1000) * 4096 / 1000)) from 7) from 7 for 2),
+    'hex')::uuid
+$$;
+
+-- The smallest id a job made at this time can have: the bound of a partition.
+create or replace function tenure.id_floor(p_at timestamptz) returns uuid
+language sql immutable parallel safe
+as $$
+  select (lpad(to_hex(floor(extract(epoch from p_at) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid
+$$;
+
+-- When a version 7 id says it was made.
+create or replace function tenure.id_time(p_id uuid) returns timestamptz
+language sql immutable parallel safe
+as $$
+  select to_timestamp(('x' || lpad(left(replace(p_id::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)
+$$;

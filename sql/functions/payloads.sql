@@ -1,0 +1,56 @@
+-- Payloads: small, safe, signals only.
+
+-- True when the text of a jsonb value has a forbidden key at any depth, in any case. jsonb prints a key as "key": and escapes
+-- quotes inside strings, so a value that merely contains such a word does not match.
+create or replace function tenure.has_forbidden_key(p_payload_text text) returns boolean
+language sql immutable parallel safe
+as $$
+  select p_payload_text ~* '"(body|content|raw|vector|embedding|secret|to[k\u212a]en|password|ssn|personal_data)":'
+$$;
+
+-- The path of the first forbidden key, or null.
+create or replace function tenure.forbidden_path(p_payload jsonb) returns text
+language sql immutable parallel safe
+as $$
+  with recursive walk (path, value, forbidden) as (
+    select '$', p_payload, false
+    union all
+    select w.path || c.step, c.value, c.forbidden
+      from walk w
+      cross join lateral (
+        select case when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key else '[' || to_json(e.key) || ']' end as step, e.value,
+               lower(translate(e.key, U&'\212A', 'k')) = any (array['body', 'content', 'raw', 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data']) as forbidden
+          from jsonb_each(case when jsonb_typeof(w.value) = 'object' then w.value else '{}' end) e
+        union all
+        select '[' || (a.ordinal - 1) || ']', a.value, false
+          from jsonb_array_elements(case when jsonb_typeof(w.value) = 'array' then w.value else '[]' end) with ordinality a (value, ordinal)
+      ) c
+     where not w.forbidden
+  )
+  select w.path from walk w where w.forbidden order by length(w.path), w.path limit 1
+$$;
+
+-- Refuses a payload that is no object, too large, or has a forbidden key at any depth, with its path.
+create or replace function tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max bigint) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_path text;
+begin
+  if jsonb_typeof(p_payload) is distinct from 'object' then
+    perform tenure.refuse('payload_not_object', format('The %s is %s, not a JSON object.', p_what, coalesce(jsonb_typeof(p_payload), 'missing')),
+      'It carries named signals, never bare values.', 'Give an object, such as {"ref": "…"}.');
+  end if;
+  if octet_length(p_payload::text) > p_bytes_max then
+    perform tenure.refuse('payload_too_large', format('The %s has %s bytes.', p_what, octet_length(p_payload::text)),
+      format('It has at most %s bytes, measured uncompressed: it carries references, not data.', p_bytes_max), 'Store the bytes elsewhere and pass a reference.');
+  end if;
+  v_path := tenure.forbidden_path(p_payload);
+  if v_path is not null then
+    perform tenure.refuse('payload_forbidden_key', format('The %s has the forbidden key %s.', p_what, v_path),
+      'Keys named body, content, raw, vector, embedding, secret, token, password, ssn or personal_data carry data or secrets, at any depth and in any case.',
+      'Pass a reference to the data instead.');
+  end if;
+end
+$$;

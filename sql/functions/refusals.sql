@@ -1,0 +1,51 @@
+-- Refusals: what happened, why, what to do next, under a stable code.
+-- Functions of the hot path raise them (SQLSTATE class TN; message, detail, hint); the jsonb functions catch them and answer
+-- {"refused": true, "code", "what", "why", "next"}: their exception block has undone whatever the call had written.
+
+create or replace function tenure.refusal_codes() returns table (code text, sqlstate text)
+language sql immutable parallel safe
+as $$
+  values
+    ('gate_closed', 'TN001'), ('kind_unknown', 'TN002'), ('name_blank', 'TN003'), ('name_invalid', 'TN004'),
+    ('payload_forbidden_key', 'TN005'), ('payload_too_large', 'TN006'), ('payload_not_object', 'TN007'),
+    ('number_out_of_range', 'TN008'), ('executor_unknown', 'TN009'), ('executor_cannot_claim', 'TN010'),
+    ('executor_not_driven', 'TN011'), ('kind_not_allowed', 'TN012'), ('job_not_found', 'TN013'),
+    ('state_conflict', 'TN014'), ('stale_lease', 'TN015'), ('lease_expired', 'TN016'), ('cancel_not_requested', 'TN017'),
+    ('deadline_passed', 'TN018'), ('key_taken', 'TN019'), ('id_taken', 'TN020'), ('id_invalid', 'TN021'),
+    ('token_reused', 'TN022'), ('busy_try_again', 'TN023'), ('batch_too_large', 'TN024'), ('config_unknown', 'TN025'),
+    ('config_invalid', 'TN026'), ('tenant_unknown', 'TN027'), ('tenant_exists', 'TN028'), ('login_unbound', 'TN029'),
+    ('not_permitted', 'TN030'), ('dead_letter_not_found', 'TN031'), ('replay_needs_triage', 'TN032'),
+    ('already_replayed', 'TN033'), ('state_unknown', 'TN034'), ('priority_unknown', 'TN035'), ('schedule_too_far', 'TN036'),
+    ('deadline_invalid', 'TN037'), ('lease_seconds_out_of_range', 'TN038'), ('result_too_large', 'TN039'),
+    ('cursor_invalid', 'TN040'), ('arguments_mismatched', 'TN041'), ('text_invalid', 'TN042'), ('value_unknown', 'TN043'),
+    ('executor_name_shared', 'TN044'), ('kind_not_found', 'TN045')
+$$;
+
+-- Raises the refusal. Never returns.
+create or replace function tenure.refuse(p_code text, p_what text, p_why text, p_next text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_sqlstate text;
+begin
+  select c.sqlstate into strict v_sqlstate from tenure.refusal_codes() c where c.code = p_code;
+  raise exception using errcode = v_sqlstate, message = p_what, detail = p_why, hint = p_next;
+end
+$$;
+
+-- Turns a caught error into the refusal value. An error that is no refusal is raised again: it is ours to mend, not the caller's.
+create or replace function tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_code text;
+begin
+  select c.code into v_code from tenure.refusal_codes() c where c.sqlstate = p_sqlstate;
+  if not found then
+    raise exception using errcode = p_sqlstate, message = p_what, detail = p_why, hint = p_next;
+  end if;
+  return jsonb_build_object('refused', true, 'code', v_code, 'what', p_what, 'why', p_why, 'next', p_next);
+end
+$$;

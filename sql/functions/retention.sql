@@ -1,0 +1,188 @@
+-- Retention in two steps: past its retention a job is cleaned (emptied; a tombstone that still answers); past the tombstone period its partition goes.
+
+-- Walks through the jobs in the order of their ids, at most p_limit rows a call, and cleans those whose time has come. It goes no further than the shortest
+-- retention allows, and starts again from the front once a day for those it had to leave behind. The key goes first, then the data. Closed gate: nothing is touched.
+create or replace function tenure.job_sweep(p_limit integer default 1000) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller  tenure.caller_identity := tenure.caller();
+  v_every   boolean := v_caller.scope = 'every';
+  v_now     timestamptz := tenure.now();
+  v_cursor  tenure.sweep_cursors;
+  v_seen    integer;
+  v_last    uuid;
+  v_ids     uuid[];
+  v_counts  jsonb;
+  v_letters integer;
+  v_shortest integer;
+  v_name    text := case when v_every then 'jobs' else 'jobs:' || v_caller.tenant_id end;
+begin
+  perform tenure.check_number('The limit', p_limit, 1, 10000);
+  if not v_every and not (tenure.setting(v_caller.tenant_id, 'queue.job_substrate.enabled'))::boolean then
+    return jsonb_build_object('examined', 0, 'cleaned', 0, 'dead_letters_removed', 0, 'why', 'gate_closed');
+  end if;
+  insert into tenure.sweep_cursors (name) values (v_name) on conflict (name) do nothing;
+  select c.* into v_cursor from tenure.sweep_cursors c where c.name = v_name for update skip locked;
+  if not found then
+    return jsonb_build_object('examined', 0, 'cleaned', 0, 'dead_letters_removed', 0, 'why', 'another sweep is at work');
+  end if;
+
+  select least(min(k.retention_seconds), min(tenure.setting_integer(t.tenant_id, 'retention.succeeded_seconds')), min(tenure.setting_integer(t.tenant_id, 'retention.failed_seconds')))
+    into v_shortest
+    from tenure.tenants t left join tenure.kinds k on k.tenant_id = t.tenant_id
+   where v_every or t.tenant_id = v_caller.tenant_id;
+
+  with examined as materialized (
+    select j.job_id, j.tenant_id, j.kind, j.idempotency_key, j.cleaned_at
+      from tenure.jobs j
+     where j.job_id > coalesce(v_cursor.job_id, '00000000-0000-0000-0000-000000000000'::uuid)
+       and j.job_id < tenure.id_floor(v_now - make_interval(secs => v_shortest))
+       and (v_every or j.tenant_id = v_caller.tenant_id)
+     order by j.job_id
+     limit p_limit
+  ), due as (
+    select x.job_id, x.tenant_id, x.kind, x.idempotency_key
+      from examined x
+      join tenure.attempts a on a.job_id = x.job_id and a.final
+      left join tenure.kinds k on k.tenant_id = x.tenant_id and k.kind = x.kind
+     where x.cleaned_at is null
+       and a.ended_at < v_now - make_interval(secs => coalesce(k.retention_seconds,
+             tenure.setting_integer(x.tenant_id, case when a.state in ('succeeded', 'cancelled') then 'retention.succeeded_seconds' else 'retention.failed_seconds' end)))
+       and (a.state <> 'dead_letter' or not exists (select from tenure.dead_letters d where d.job_id = x.job_id and d.triage_status <> 'closed'))
+  )
+  select (select count(*) from examined), (select max(e.job_id::text)::uuid from examined e), (select array_agg(d.job_id order by d.job_id) from due d)
+    into v_seen, v_last, v_ids;
+
+  if v_ids is not null then
+    delete from tenure.idempotency i
+     using tenure.jobs j
+     where j.job_id = any (v_ids) and j.idempotency_key is not null
+       and i.key_hash = tenure.key_hash(j.tenant_id, j.kind, j.idempotency_key) and i.job_id = j.job_id;
+    update tenure.attempts a set result = null, result_ref = null, error_message = null
+     where a.job_id = any (v_ids) and (a.result is not null or a.result_ref is not null or a.error_message is not null);
+    with emptied as (
+      update tenure.jobs j set payload = '{}', source_ref = null, target_ref = null, payload_ref = null, cleaned_at = v_now
+       where j.job_id = any (v_ids) and j.cleaned_at is null
+      returning j.job_id, j.tenant_id, j.lane
+    ), numbered as (
+      select e.job_id, e.tenant_id, e.lane, (row_number() over (partition by e.tenant_id, e.lane order by e.job_id) - 1) / tenure.limit_of('batch_rows_max') as page from emptied e
+    ), told as (
+      insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids)
+      select v_now, n.tenant_id, n.lane, 'job.cleaned', 'retention', array_agg(n.job_id) from numbered n group by n.tenant_id, n.lane, n.page
+    )
+    select to_jsonb(count(*)) into v_counts from emptied;
+  end if;
+
+  delete from tenure.dead_letters d
+   where d.ctid = any (array(
+     select x.ctid from tenure.dead_letters x
+      where x.triage_status = 'closed' and (v_every or x.tenant_id = v_caller.tenant_id)
+        and x.triaged_at < v_now - make_interval(days => tenure.setting_integer(x.tenant_id, 'retention.dead_letters_days'))
+      limit p_limit));
+  get diagnostics v_letters = row_count;
+
+  if v_seen < p_limit and coalesce(v_cursor.pass_began, '-infinity') < v_now - interval '1 day' then
+    update tenure.sweep_cursors c set job_id = null, pass_began = v_now where c.name = v_name;
+  elsif v_seen > 0 then
+    update tenure.sweep_cursors c set job_id = v_last where c.name = v_name;
+  end if;
+  return jsonb_build_object('examined', v_seen, 'cleaned', coalesce(v_counts, '0'), 'dead_letters_removed', v_letters, 'end_of_pass', v_seen < p_limit);
+end
+$$;
+
+-- Partitions of jobs and attempts (same bounds) and of events: made ahead, split while the last one is still empty, and dropped when their time is over.
+-- The one function with dynamic SQL. A partition with a job that is not cleaned yet waits, and the answer says so. Waits at most two seconds for a lock.
+create or replace function tenure.partition_upkeep() returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_now     timestamptz := tenure.now();
+  v_days    integer := tenure.setting_integer(0, 'retention.partition_days');
+  v_table   text;
+  v_made    text[] := '{}';
+  v_dropped text[] := '{}';
+  v_waiting text[] := '{}';
+  v_part    record;
+  v_bound   timestamptz;
+  v_new     text;
+  v_count   integer;
+  v_blocked boolean;
+begin
+  -- 1. Ahead: the open-ended last partition begins at least two periods from now, so that it is empty when it is split.
+  foreach v_table in array array['jobs', 'attempts', 'events'] loop
+    loop
+      select p.name, p.lower_at, p.total into v_part from tenure.partition_list(v_table) p where p.upper_at = 'infinity';
+      exit when v_part.lower_at >= v_now + make_interval(days => 2 * v_days) or v_part.total >= 16;
+      -- Never earlier than what an id of a caller's own clock may bring.
+      v_bound := greatest(date_trunc('day', v_now) + make_interval(days => greatest(v_days, 2)), v_part.lower_at + make_interval(days => v_days));
+      v_new := v_table || '_p' || to_char(v_bound at time zone 'UTC', 'YYYYMMDD');
+      execute format('alter table tenure.%I detach partition tenure.%I', v_table, v_part.name);
+      execute format('alter table tenure.%I attach partition tenure.%I for values from (%s) to (%s)', v_table, v_part.name,
+        tenure.partition_bound(v_table, v_part.lower_at), tenure.partition_bound(v_table, v_bound));
+      execute format('create table tenure.%I partition of tenure.%I for values from (%s) to (maxvalue)', v_new, v_table, tenure.partition_bound(v_table, v_bound));
+      execute format('alter table tenure.%I enable row level security', v_new);
+      if v_table <> 'jobs' then
+        execute format('alter table tenure.%I set (autovacuum_vacuum_insert_scale_factor = 0.5)', v_new);
+      end if;
+      v_made := v_made || v_new;
+    end loop;
+  end loop;
+
+  -- 2. Behind: a partition of jobs goes with its attempts when every job in it is cleaned, checked under lock.
+  for v_part in
+    select p.name, p.upper_at from tenure.partition_list('jobs') p
+     where p.upper_at < v_now - make_interval(days => tenure.setting_integer(0, 'retention.tombstone_days'))
+     order by p.upper_at
+  loop
+    execute format('lock table tenure.%I in share mode', v_part.name);
+    execute format('select exists (select from tenure.%I j where j.cleaned_at is null)', v_part.name) into v_blocked;
+    if v_blocked then
+      v_waiting := v_waiting || v_part.name::text;
+      continue;
+    end if;
+    execute format('drop table tenure.%I', v_part.name);
+    v_dropped := v_dropped || v_part.name::text;
+    select p.name into v_new from tenure.partition_list('attempts') p where p.upper_at = v_part.upper_at;
+    if found then
+      execute format('drop table tenure.%I', v_new);
+      v_dropped := v_dropped || v_new;
+    end if;
+  end loop;
+  for v_part in
+    select p.name from tenure.partition_list('events') p where p.upper_at < v_now - make_interval(days => tenure.setting_integer(0, 'retention.events_days'))
+  loop
+    execute format('drop table tenure.%I', v_part.name);
+    v_dropped := v_dropped || v_part.name::text;
+  end loop;
+  return jsonb_build_object('made', v_made, 'dropped', v_dropped, 'waiting', v_waiting);
+end
+$$;
+
+-- The partitions of a table with their bounds in time, read from the catalogue.
+create or replace function tenure.partition_list(p_table text) returns table (name text, lower_at timestamptz, upper_at timestamptz, total bigint)
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select b.relname::text,
+         case when b.lower_text is null then '-infinity'::timestamptz when p_table = 'events' then b.lower_text::timestamptz else tenure.id_time(b.lower_text::uuid) end,
+         case when b.upper_text is null then 'infinity'::timestamptz when p_table = 'events' then b.upper_text::timestamptz else tenure.id_time(b.upper_text::uuid) end,
+         count(*) over ()
+    from (select c.relname,
+                 substring(pg_get_expr(c.relpartbound, c.oid) from $re$FROM \('([^']+)'\)$re$) as lower_text,
+                 substring(pg_get_expr(c.relpartbound, c.oid) from $re$TO \('([^']+)'\)$re$) as upper_text
+            from pg_inherits i
+            join pg_class c on c.oid = i.inhrelid
+           where i.inhparent = ('tenure.' || p_table)::regclass) b
+   order by 2
+$$;
+
+create or replace function tenure.partition_bound(p_table text, p_at timestamptz) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when p_at = '-infinity' then 'minvalue' when p_table = 'events' then quote_literal(p_at) else quote_literal(tenure.id_floor(p_at)) end
+$$;

@@ -1,0 +1,127 @@
+-- Tenants, and the logins bound to them.
+
+create or replace function tenure.tenant_list() returns table (name text, created_at timestamptz, created_by text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+begin
+  return query
+    select t.name, t.created_at, t.created_by
+      from tenure.tenants t
+     where t.tenant_id > 0
+       and (t.tenant_id = v_caller.tenant_id or v_caller.scope = 'every' or tenure.acts_as('tenure_server'))
+     order by t.tenant_id;
+end
+$$;
+
+-- True when the login is a member of the role; superusers are members of every role.
+create or replace function tenure.acts_as(p_role text) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$ select pg_has_role(session_user, p_role, 'member') $$;
+
+-- Makes a tenant. Only the trusted server and superusers reach beyond their own wall.
+create or replace function tenure.tenant_create(p_name text, p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_tenant integer;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  if not tenure.acts_as('tenure_server') then
+    perform tenure.refuse('not_permitted', 'This login cannot make tenants.', 'An admin is admin of one tenant; a new tenant lies outside.',
+      'Ask whoever runs the installation.');
+  end if;
+  perform tenure.check_name('tenant', p_name);
+  if p_name = '*' then
+    perform tenure.refuse('name_invalid', 'A tenant cannot be named *.', 'The name stands for every tenant.', 'Choose another name.');
+  end if;
+  insert into tenure.tenants (name, created_at, created_by) values (p_name, v_now, v_caller.principal)
+  on conflict (name) do nothing returning tenant_id into v_tenant;
+  if not found then
+    perform tenure.refuse('tenant_exists', format('There is already a tenant %L.', p_name), 'Names of tenants are unique.', 'Use it, or choose another name.');
+  end if;
+  perform tenure.emit(v_now, v_tenant, 'tenant.created', v_caller.principal, p_on_behalf_of, p_name, jsonb_build_object('name', p_name));
+  return jsonb_build_object('name', p_name, 'created_at', v_now);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Binds a database login to a tenant, a principal, and what it may drive. An admin binds within the own tenant only.
+-- executors: null means it may claim for any executor (but enqueue, by the worker right alone, for none); kinds: null means every kind.
+create or replace function tenure.login_bind(
+  p_login text, p_tenant text default null, p_principal text default null, p_executors text[] default null, p_kinds text[] default null,
+  p_payload_access text default 'safe') returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_tenant integer := v_caller.tenant_id;
+  v_bound  integer;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_name('login', p_login);
+  if p_principal is not null then
+    perform tenure.check_name('principal', p_principal);
+  end if;
+  perform tenure.check_word('value_unknown', 'payload access', p_payload_access, array['safe', 'restricted']);
+  if p_tenant is not null then
+    select t.tenant_id into v_tenant from tenure.tenants t where t.name = p_tenant and t.tenant_id > 0;
+    if not found then
+      perform tenure.refuse('tenant_unknown', format('There is no tenant %L.', p_tenant), 'A login is bound to an existing tenant.', 'See tenure.tenant_list().');
+    end if;
+  end if;
+  select l.tenant_id into v_bound from tenure.logins l where l.login = p_login;
+  if v_tenant is null or (not tenure.acts_as('tenure_server') and (v_tenant <> v_caller.tenant_id or v_bound <> v_caller.tenant_id or p_login = '*')) then
+    perform tenure.refuse('not_permitted', format('This login cannot bind %L there.', p_login), 'An admin binds logins within the own tenant only.',
+      'Ask whoever runs the installation.');
+  end if;
+  insert into tenure.logins (login, tenant_id, principal, executors, kinds, payload_access, bound_at, bound_by)
+  values (p_login, v_tenant, p_principal, p_executors, p_kinds, p_payload_access, v_now, v_caller.principal)
+  on conflict (login) do update set tenant_id = excluded.tenant_id, principal = excluded.principal, executors = excluded.executors, kinds = excluded.kinds,
+    payload_access = excluded.payload_access, bound_at = excluded.bound_at, bound_by = excluded.bound_by;
+  perform tenure.emit(v_now, v_tenant, 'login.bound', v_caller.principal, null, p_login,
+    jsonb_build_object('login', p_login, 'principal', p_principal, 'executors', p_executors, 'kinds', p_kinds, 'payload_access', p_payload_access));
+  return jsonb_build_object('login', p_login, 'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_tenant),
+    'principal', coalesce(p_principal, p_login), 'executors', p_executors, 'kinds', p_kinds, 'payload_access', p_payload_access);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Takes a binding back. Without the binding of '*' an unbound login is refused.
+create or replace function tenure.login_unbind(p_login text) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_tenant integer;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  delete from tenure.logins l
+   where l.login = p_login
+     and (tenure.acts_as('tenure_server') or (l.tenant_id = v_caller.tenant_id and l.login <> '*'))
+  returning l.tenant_id into v_tenant;
+  if not found then
+    perform tenure.refuse('login_unbound', format('The login %L has no binding to take back here.', p_login),
+      'It has none, or it belongs to another tenant.', 'See who is bound with the installation''s operator.');
+  end if;
+  perform tenure.emit(v_now, v_tenant, 'login.unbound', v_caller.principal, null, p_login, jsonb_build_object('login', p_login));
+  return jsonb_build_object('login', p_login, 'unbound', true);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;

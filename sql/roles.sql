@@ -1,0 +1,43 @@
+-- The database roles of Tenure. They belong to the whole cluster, not to one database: a role that exists already is
+-- left as it is, and two databases migrated at the same moment do not trip over each other.
+-- None of them can log in: grant them to the logins of your people and programs.
+do $$
+declare
+  v_role text;
+  v_may_act_as_owner boolean;
+begin
+  foreach v_role in array array[
+    'tenure_owner',     -- owns every object; nobody logs in as it
+    'tenure_server',    -- the trusted server: names tenant and principal by transaction-local settings; no BYPASSRLS
+    'tenure_admin',     -- configuration, tenants, kinds, logins, and all an operator does
+    'tenure_operator',  -- cancel, retry, dead letters, gates, reaper, retention
+    'tenure_approver',  -- decides about plans
+    'tenure_producer',  -- enqueues
+    'tenure_worker',    -- claims, renews, ends
+    'tenure_viewer'     -- reads
+  ]
+  loop
+    if not exists (select from pg_catalog.pg_roles r where r.rolname = v_role) then
+      begin
+        execute format('create role %I nologin', v_role);
+      exception
+        when duplicate_object or unique_violation then null;
+      end;
+    end if;
+  end loop;
+
+  -- Whoever migrates must be able to act as the owner. Superusers can already.
+  if current_setting('server_version_num')::integer >= 160000 then
+    v_may_act_as_owner := pg_has_role(current_user, 'tenure_owner', 'SET');
+  else
+    v_may_act_as_owner := pg_has_role(current_user, 'tenure_owner', 'MEMBER');
+  end if;
+  if not v_may_act_as_owner then
+    begin
+      execute format('grant tenure_owner to %I', current_user);
+    exception
+      when unique_violation or duplicate_object then null;
+    end;
+  end if;
+end
+$$;
