@@ -44,6 +44,7 @@ declare
   v_due   timestamptz;
   v_clean timestamptz;
   v_final boolean;
+  v_next  timestamptz;
   v_state text;
 begin
   for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
@@ -53,10 +54,11 @@ begin
     elsif v_clean is not null then
       return 'cleaned';
     end if;
-    select a.final, a.state, coalesce(a.next_due, v_due) into v_final, v_state, v_due from tenure.attempts a where a.job_id = p_job_id order by a.run desc limit 1;
-    if found and v_final then
+    select a.final, a.state, a.next_due into v_final, v_state, v_next from tenure.attempts a where a.job_id = p_job_id order by a.run desc limit 1;
+    if v_final then
       return v_state;
     end if;
+    v_due := coalesce(v_next, v_due);
     select r.state into v_state from tenure.ready r where r.lane = v_lane and r.rank = v_rank and r.due = v_due and r.job_id = p_job_id;
     if found then
       return v_state;
