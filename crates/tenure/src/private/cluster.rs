@@ -48,13 +48,13 @@ impl Cluster {
         let account = Account::current_or_unprivileged()?;
         let installed = find_for(&options.search, &account)?;
         let data_dir = data_dir::create(&options.data_dir)?;
-        account.check_reach(&data_dir)?;
         let lock = DataDirLock::acquire(&data_dir).await?;
         forget(&data_dir);
         data_dir::remove_unfinished(&data_dir);
         let installation = data_dir::choose(installed, &data_dir)?;
         let server_dir = data_dir::server_dir(&data_dir, installation.major);
         let account = account.owner_of(&server_dir)?;
+        account.check_reach(&data_dir)?;
         if options.ephemeral && account.steps_down {
             // The watcher removes the directory after a death, and it runs as that account.
             chown(&data_dir, Some(account.uid.as_raw()), Some(account.gid.as_raw()))

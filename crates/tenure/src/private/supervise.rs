@@ -30,6 +30,7 @@ while [ "$1" != -- ]; do leave="$leave '$1'"; shift; done
 shift
 (
   (
+    cd /
     exec >/dev/null 2>&1
     read -r line <&3 && exit 0
     kill -s "$signal" $$

@@ -167,7 +167,7 @@ async fn a_killed_test_run_leaves_no_server_and_no_directory() {
 #[tokio::test]
 async fn a_template_that_a_killed_run_left_half_made_is_made_anew() {
     let server = tenure::testing::TestDatabase::empty().await.expect("a database");
-    let template = tenure::testing::Template::new("private_it_half", ["half"]);
+    let template = tenure::testing::Template::new("private_it_half", [uuid::Uuid::new_v4().to_string()]);
     let admin = server.connect().await.expect("connect");
     admin
         .batch_execute(&format!("create database {}", template.name()))

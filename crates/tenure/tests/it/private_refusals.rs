@@ -153,7 +153,7 @@ impl TinyDisk<'_> {
 
 impl Drop for TinyDisk<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).output();
+        let _ = Command::new("umount").arg("--lazy").arg(self.0).output();
     }
 }
 
