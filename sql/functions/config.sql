@@ -3,7 +3,6 @@
 -- The value in force for a tenant: its own, else the installation's, else the default.
 create or replace function tenure.setting(p_tenant_id integer, p_key text) returns jsonb
 language sql stable
-set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(
     (select c.value from tenure.config c where c.key = p_key and c.tenant_id in (p_tenant_id, 0) order by c.tenant_id desc limit 1),
@@ -12,8 +11,28 @@ $$;
 
 create or replace function tenure.setting_integer(p_tenant_id integer, p_key text) returns integer
 language sql stable
-set search_path = pg_catalog, pg_temp
 as $$ select (tenure.setting(p_tenant_id, p_key))::integer $$;
+
+-- What the hot path reads at every call, in one statement.
+create or replace function tenure.tuning(p_tenant_id integer) returns tenure.tuning
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select (
+    bool_or(v.value::boolean) filter (where v.key = 'queue.job_substrate.enabled'),
+    bool_or(v.value::boolean) filter (where v.key = 'queue.heartbeat.enabled'),
+    bool_or(v.value::boolean) filter (where v.key = 'queue.notify.enabled'),
+    max(v.value::integer) filter (where v.key = 'queue.lease.duration_sec'),
+    max(v.value::integer) filter (where v.key = 'queue.lease.duration_sec_max'),
+    max(v.value::integer) filter (where v.key = 'queue.heartbeat.stale_threshold_seconds'),
+    max(v.value::integer) filter (where v.key = 'queue.retry.max_attempts_default'),
+    max(v.value::integer) filter (where v.key = 'queue.retry.backoff_base_sec'),
+    max(v.value::integer) filter (where v.key = 'queue.retry.jitter_percent'))::tenure.tuning
+    from (select k.key, coalesce((select c.value from tenure.config c where c.key = k.key and c.tenant_id in (p_tenant_id, 0) order by c.tenant_id desc limit 1), k.default_value) #>> '{}' as value
+            from tenure.config_keys k
+           where k.key in ('queue.job_substrate.enabled', 'queue.heartbeat.enabled', 'queue.notify.enabled', 'queue.lease.duration_sec', 'queue.lease.duration_sec_max',
+             'queue.heartbeat.stale_threshold_seconds', 'queue.retry.max_attempts_default', 'queue.retry.backoff_base_sec', 'queue.retry.jitter_percent')) v
+$$;
 
 -- Refuses when the caller acts within no tenant, or when the gate is closed. It comes before any other check, so that a closed installation says only that.
 create or replace function tenure.check_gate(p_tenant_id integer, p_key text) returns void
@@ -26,12 +45,19 @@ begin
       'Set tenure.tenant to the name of a tenant for this transaction.');
   end if;
   if not (tenure.setting(p_tenant_id, p_key))::boolean then
-    perform tenure.refuse('gate_closed', format('The gate %s is closed.', p_key),
-      case p_key when 'queue.job_substrate.enabled' then 'job_substrate_disabled: after migrating, everything is inert until someone opens it.'
-                 else 'After migrating, everything is inert until someone opens it.' end,
-      format('An operator opens it: select tenure.gate_set(%L, ''open'').', p_key));
+    perform tenure.refuse_gate(p_key);
   end if;
 end
+$$;
+
+create or replace function tenure.refuse_gate(p_key text) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    select tenure.refuse('gate_closed', format('The gate %s is closed.', p_key),
+      case p_key when 'queue.job_substrate.enabled' then 'job_substrate_disabled: after migrating, everything is inert until someone opens it.'
+                 else 'After migrating, everything is inert until someone opens it.' end,
+      format('An operator opens it: select tenure.gate_set(%L, ''open'').', p_key))
 $$;
 
 -- Every key with its value in force, where it comes from, and its bounds.

@@ -18,6 +18,7 @@ returns table (cursor text, at timestamptz, kind text, actor text, on_behalf_of 
                job_ids uuid[], runs integer[], data jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
   v_tenant integer := tenure.current_tenant();

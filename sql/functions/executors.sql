@@ -65,25 +65,30 @@ end
 $$;
 
 -- Whoever claims is alive: registers a worker that never beat, and refreshes one whose last tick is getting old. Costs one look-up otherwise.
-create or replace function tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_principal text, p_now timestamptz) returns void
+create or replace function tenure.executor_seen(
+  p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tuning, p_now timestamptz) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_last timestamptz;
+  v_last     timestamptz;
+  v_executor text := p_executor;
 begin
-  select h.last_tick_at into v_last from tenure.heartbeats h where h.tenant_id = p_tenant_id and h.executor_name = p_name;
-  if found and v_last > p_now - make_interval(secs => tenure.setting_integer(p_tenant_id, 'queue.heartbeat.stale_threshold_seconds') / 3.0) then
+  if not p_tuning.heartbeat_open then
     return;
   end if;
-  if not (tenure.setting(p_tenant_id, 'queue.heartbeat.enabled'))::boolean then
+  select h.last_tick_at into v_last from tenure.heartbeats h where h.tenant_id = p_tenant_id and h.executor_name = p_name;
+  if v_last > p_now - make_interval(secs => p_tuning.stale_seconds / 3.0) then
     return;
+  end if;
+  if v_executor is null then
+    select l.executor into v_executor from tenure.lanes l where l.lane = p_lane;
   end if;
   insert into tenure.heartbeats as h (tenant_id, executor_name, executor_kind, last_tick_at, ticks_total, lease_owner, created_at, updated_at)
-  values (p_tenant_id, p_name, p_executor, p_now, 1, p_name, p_now, p_now)
+  values (p_tenant_id, p_name, v_executor, p_now, 1, p_name, p_now, p_now)
   on conflict (tenant_id, executor_name) do update set last_tick_at = excluded.last_tick_at, ticks_total = h.ticks_total + 1, updated_at = excluded.updated_at;
   if v_last is null then
-    perform tenure.emit(p_now, p_tenant_id, 'executor.registered', p_principal, null, p_name, jsonb_build_object('executor', p_executor, 'how', 'claim'));
+    perform tenure.emit(p_now, p_tenant_id, 'executor.registered', p_principal, null, p_name, jsonb_build_object('executor', v_executor, 'how', 'claim'));
   end if;
 end
 $$;

@@ -3,6 +3,7 @@
 create or replace function tenure.health() returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
   v_tenant integer := tenure.current_tenant();

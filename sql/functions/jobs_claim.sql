@@ -4,6 +4,7 @@
 create or replace function tenure.lane_promote(p_lanes integer[], p_now timestamptz, p_rows_max integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
   v_lane  integer;
@@ -66,10 +67,13 @@ returns table (
   enqueued_by text, created_at timestamptz)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
 as $$
 declare
   v_caller   tenure.caller_identity := tenure.caller();
   v_tenant   integer := v_caller.tenant_id;
+  v_tuning   tenure.tuning := tenure.tuning(v_tenant);
   v_now      timestamptz := tenure.now();
   v_token    uuid := coalesce(p_token, gen_random_uuid());
   v_lanes    integer[];
@@ -89,7 +93,9 @@ declare
   v_late     tenure.run_end[] := '{}';
   v_got      record;
 begin
-  perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
+  if v_tenant is null or not v_tuning.jobs_open then
+    perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
+  end if;
   perform tenure.check_name('worker', p_worker);
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
   perform tenure.check_word('value_unknown', 'mode', p_mode, array['leased', 'started']);
@@ -97,8 +103,8 @@ begin
     perform tenure.check_executor(p_executor);
     perform tenure.check_driven(v_caller, p_executor);
   end if;
-  v_usual := tenure.setting_integer(v_tenant, 'queue.lease.duration_sec');
-  v_longest := greatest(v_usual, tenure.setting_integer(v_tenant, 'queue.lease.duration_sec_max'));
+  v_usual := v_tuning.lease_seconds;
+  v_longest := greatest(v_usual, v_tuning.lease_seconds_max);
   if p_lease_seconds is not null and (p_lease_seconds < 1 or p_lease_seconds > v_longest) then
     perform tenure.refuse('lease_seconds_out_of_range', format('A lease of %s seconds was asked for.', p_lease_seconds),
       format('It must lie between 1 and %s (queue.lease.duration_sec_max); a shorter limit of a kind holds for that kind.', v_longest), 'Ask for less and renew by heartbeat.');
@@ -108,7 +114,7 @@ begin
   if v_lanes is null then
     return;
   end if;
-  perform tenure.executor_seen(v_tenant, p_worker, coalesce(p_executor, (select l.executor from tenure.lanes l where l.lane = v_lanes[1])), v_caller.principal, v_now);
+  perform tenure.executor_seen(v_tenant, p_worker, p_executor, v_lanes[1], v_caller.principal, v_tuning, v_now);
   perform tenure.lane_promote(v_lanes, v_now, greatest(p_limit, 100));
 
   if cardinality(v_lanes) > 1 then
@@ -202,7 +208,7 @@ begin
              j.deadline_at, j.payload, j.payload_classification, j.source_ref, j.target_ref, j.payload_ref, j.idempotency_key, j.affinity_key, j.correlation_id,
              j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at
         from unnest(v_ids, v_of, v_ranks, v_dues, v_runs, v_attempts) with ordinality t (id, lane, rank, due, run, attempts, n)
-        join tenure.jobs j on j.job_id = t.id
+        cross join lateral (select j.* from tenure.jobs j where j.job_id = t.id limit 1) j
     ), terms as materialized (
       select g.lane, g.kind, g.executor, g.held,
              least(coalesce(p_lease_seconds, k.lease_seconds, v_usual), coalesce(k.lease_seconds_max, v_longest)) as lease_seconds
@@ -242,6 +248,7 @@ create or replace function tenure.job_held(p_token uuid) returns table (
   enqueued_by text, created_at timestamptz)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
   v_tenant integer := tenure.current_tenant();

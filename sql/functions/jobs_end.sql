@@ -6,6 +6,8 @@ create or replace function tenure.job_settle(p_now timestamptz, p_actor text, p_
 returns table (job_id uuid, state text, next_due timestamptz)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
 as $$
 begin
   return query
@@ -24,7 +26,7 @@ begin
              case when e.outcome in ('snoozed', 'released') or (e.outcome = 'expired' and e.started_at is null) then e.attempt - 1 else e.attempt end as spent,
              e.outcome = 'expired' and e.started_at is null as never_started
         from unnest(p_ends) e
-        join tenure.jobs j on j.job_id = e.job_id
+        cross join lateral (select j.* from tenure.jobs j where j.job_id = e.job_id limit 1) j
     ), ruled as materialized (
       select d.*,
              case
@@ -130,6 +132,8 @@ create or replace function tenure.job_end_many(
 returns table (job_id uuid, status text, state text, next_due timestamptz)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
@@ -161,14 +165,19 @@ begin
   ), living as materialized (
     select l.token, l.lane, l.owner, l.leased_at from tenure.leases l
      where l.token = any (array(select distinct w.token from wanted w)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
-  ), gone as (
-    delete from tenure.active a
-     using wanted w, living l
-     where a.job_id = w.job_id and a.token = w.token and l.token = a.token and l.lane = a.lane
-       and (w.outcome <> 'cancelled' or a.cancel_requested_at is not null)
+  ), gone as materialized (
+    -- One index probe per job whatever the statistics say (they flip: active is empty one moment and full the next), locked in the order of ids.
+    select a.place, a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason, l.owner, l.leased_at,
+           w.outcome, w.result, w.result_ref, w.error_code, w.error_class, w.error_message, w.delay_seconds
+      from wanted w
+      cross join lateral (
+        select a.ctid as place, a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason
+          from tenure.active a where a.job_id = w.job_id and a.token = w.token limit 1 for update) a
+      join living l on l.token = a.token and l.lane = a.lane
+     where (w.outcome <> 'cancelled' or a.cancel_requested_at is not null)
        and (w.outcome <> 'snoozed' or a.started_at is not null)
-    returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason, l.owner, l.leased_at,
-      w.outcome, w.result, w.result_ref, w.error_code, w.error_class, w.error_message, w.delay_seconds
+  ), deleted as (
+    delete from tenure.active a where a.ctid = any (array(select g.place from gone g))
   ), kept as (
     insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, leased_at, started_at, ended_at, actor, result, result_ref)
     select g.job_id, g.run, v_caller.tenant_id, g.lane, g.attempt, 'succeeded', 'succeeded', true, g.token, g.owner, g.leased_at, g.started_at,
@@ -216,8 +225,8 @@ begin
            coalesce(s.next_due, e.next_due)
       from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_delay_seconds) with ordinality t (job_id, token, outcome, result, result_ref, delay_seconds, n)
       left join settled s on s.job_id = t.job_id
-      left join tenure.attempts e on e.job_id = t.job_id and e.token = t.token and e.tenant_id = v_caller.tenant_id
-      left join tenure.active a on a.job_id = t.job_id and a.token = t.token
+      left join lateral (select e.job_id, e.state, e.next_due from tenure.attempts e where e.job_id = t.job_id and e.token = t.token and e.tenant_id = v_caller.tenant_id limit 1) e on true
+      left join lateral (select a.job_id, a.token, a.lane, a.cancel_requested_at, a.started_at from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
       left join tenure.leases l on l.token = a.token and l.lane = a.lane and l.tenant_id = v_caller.tenant_id
      order by t.n;
 end

@@ -87,15 +87,14 @@ create or replace function tenure.job_enqueue_many(
 returns table (ordinal integer, job_id uuid, duplicate boolean, state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
   v_caller      tenure.caller_identity := tenure.caller();
   v_tenant      integer := v_caller.tenant_id;
+  v_tuning      tenure.tuning := tenure.tuning(v_tenant);
   v_now         timestamptz := tenure.now();
   v_rows        integer := coalesce(cardinality(p_kinds), 0);
-  v_attempts    integer;
-  v_base        integer;
-  v_jitter      integer;
   v_ids         uuid[];
   v_lanes       integer[];
   v_hashes      uuid[];
@@ -108,7 +107,9 @@ declare
   v_made        uuid[];
   v_row         record;
 begin
-  perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
+  if v_tenant is null or not v_tuning.jobs_open then
+    perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
+  end if;
   if v_rows < 1 or v_rows > tenure.limit_of('batch_rows_max') then
     perform tenure.refuse('batch_too_large', format('The batch has %s jobs.', v_rows), format('A batch has 1 to %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
       'Split it.');
@@ -123,10 +124,6 @@ begin
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in length.', format('Each runs parallel to the %s kinds.', v_rows),
       'Give arrays of one length; leave an array out where no job has the value.');
   end if;
-
-  select tenure.setting_integer(v_tenant, 'queue.retry.max_attempts_default'), tenure.setting_integer(v_tenant, 'queue.retry.backoff_base_sec'),
-         tenure.setting_integer(v_tenant, 'queue.retry.jitter_percent')
-    into v_attempts, v_base, v_jitter;
 
   -- One pass over the batch: lane, id, key hash, and whether everything is in order. Names were checked when the lane was made.
   loop
@@ -202,6 +199,16 @@ begin
     perform tenure.refuse('id_taken', 'There is already a job with this id.', 'An id names one job for ever.', 'Use a new id; for a safe repetition give an idempotency key.');
   end if;
 
+  -- A parent is a job of the same tenant, or of the same batch. No foreign key: the parent may be swept before its children.
+  if p_parent_job_ids is not null then
+    for v_row in
+      select t.id from unnest(p_parent_job_ids) t (id)
+       where t.id is not null and t.id <> all (v_ids) and not exists (select from tenure.jobs j where j.job_id = t.id and j.tenant_id = v_tenant)
+    loop
+      perform tenure.check_job_exists(v_row.id, v_tenant);
+    end loop;
+  end if;
+
   with input as materialized (
     select t.*, coalesce(t.due_given, v_now) as due
       from unnest(v_ids, v_lanes, v_hashes, v_firsts, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs,
@@ -219,7 +226,7 @@ begin
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
       idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
     select i.job_id, v_tenant, i.lane, i.kind, l.executor, coalesce(i.event_domain, k.event_domain, 'job'), coalesce(i.priority, 0), i.due, i.deadline,
-      coalesce(i.attempts_max, k.attempts_max, v_attempts), coalesce(k.backoff_base_seconds, v_base), coalesce(k.backoff_jitter_percent, v_jitter),
+      coalesce(i.attempts_max, k.attempts_max, v_tuning.attempts_max), coalesce(k.backoff_base_seconds, v_tuning.backoff_base_seconds), coalesce(k.backoff_jitter_percent, v_tuning.jitter_percent),
       k.run_timeout_seconds, k.renewals_max, coalesce(k.on_exhausted, 'dead_letter'), coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'),
       i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id, i.causation_event, i.parent_job_id, i.workflow_id, i.run_id,
       coalesce(i.source_system, 'tenure'), v_caller.principal, nullif(p_on_behalf_of, ''), v_now
@@ -242,7 +249,9 @@ begin
   )
   select coalesce(array_agg(m.job_id), '{}') into v_made from made m;
 
-  perform tenure.lane_wake(v_tenant, v_lanes, v_now);
+  if v_tuning.notify_open then
+    perform tenure.lane_wake(v_tenant, v_lanes, v_now);
+  end if;
 
   if cardinality(v_made) = v_rows then
     return query select t.n::integer, t.id, false, 'queued'::text from unnest(v_ids) with ordinality t (id, n);

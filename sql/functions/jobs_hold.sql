@@ -6,6 +6,8 @@ create or replace function tenure.job_start_many(p_job_ids uuid[], p_tokens uuid
 returns table (job_id uuid, status text, started_at timestamptz, run_until timestamptz)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
 as $$
 declare
   v_caller  tenure.caller_identity := tenure.caller();
@@ -19,31 +21,33 @@ begin
   with living as materialized (
     select l.token, l.lane, l.lease_seconds, l.owner, l.leased_at from tenure.leases l
      where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
-  ), wanted as materialized (
-    select t.job_id, t.token, j.deadline_at <= v_now as late, j.run_timeout_seconds, j.renewals_max
-      from unnest(p_job_ids, p_tokens) t (job_id, token)
-      join tenure.jobs j on j.job_id = t.job_id
-     order by t.job_id
+  ), found as materialized (
+    -- Locked in the order of ids, one index probe per job whatever the statistics say.
+    select a.place, a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.cancel_requested_at, a.cancel_by, a.cancel_reason, l.owner, l.leased_at, j.deadline_at <= v_now as is_late
+      from (select t.job_id, t.token from unnest(p_job_ids, p_tokens) t (job_id, token) order by t.job_id) t
+      cross join lateral (
+        select a.ctid as place, a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason
+          from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1 for update) a
+      cross join lateral (select j.deadline_at from tenure.jobs j where j.job_id = t.job_id limit 1) j
+      join living l on l.token = a.token and l.lane = a.lane
+     where a.started_at is null
   ), begun as (
     update tenure.active a
        set started_at = v_now,
-           run_until = v_now + make_interval(secs => w.run_timeout_seconds),
-           hold_until = v_now + make_interval(secs => l.lease_seconds * (1.0 + w.renewals_max))
-      from wanted w, living l
-     where a.job_id = w.job_id and a.token = w.token and l.token = a.token and l.lane = a.lane and a.started_at is null and w.late is not true
-    returning a.job_id, a.lane, a.run, l.owner
+           run_until = (select v_now + make_interval(secs => j.run_timeout_seconds) from tenure.jobs j where j.job_id = a.job_id),
+           hold_until = (select v_now + make_interval(secs => l.lease_seconds * (1.0 + j.renewals_max))
+                           from tenure.jobs j, living l where j.job_id = a.job_id and l.token = a.token and l.lane = a.lane)
+     where a.ctid = any (array(select f.place from found f where f.is_late is not true))
+    returning a.job_id, a.lane, a.run, (select l.owner from living l where l.token = a.token and l.lane = a.lane) as owner
   ), late as (
-    delete from tenure.active a
-     using wanted w, living l
-     where a.job_id = w.job_id and a.token = w.token and l.token = a.token and l.lane = a.lane and a.started_at is null and w.late
-    returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.cancel_requested_at, a.cancel_by, a.cancel_reason, l.owner, l.leased_at
+    delete from tenure.active a where a.ctid = any (array(select f.place from found f where f.is_late))
   ), told as (
     insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs, data)
     select v_now, v_caller.tenant_id, b.lane, 'job.started', v_caller.principal, array_agg(b.job_id), array_agg(b.run), jsonb_build_object('worker', min(b.owner)) from begun b group by b.lane
   )
   select (select array_agg(b.job_id) from begun b),
          (select array_agg((d.job_id, v_caller.tenant_id, d.lane, d.run, d.attempt, d.token, d.owner, d.leased_at, null, d.due, d.cancel_requested_at, d.cancel_by, d.cancel_reason,
-            'deadline_passed', 'deadline_passed', 'deadline', 'The deadline passed before the job started.', null, null, null)::tenure.run_end) from late d)
+            'deadline_passed', 'deadline_passed', 'deadline', 'The deadline passed before the job started.', null, null, null)::tenure.run_end) from found d where d.is_late)
     into v_started, v_late;
   if v_late is not null then
     perform tenure.job_settle(v_now, v_caller.principal, null, v_late);
@@ -61,7 +65,7 @@ begin
            end,
            a.started_at, a.run_until
       from unnest(p_job_ids, p_tokens) with ordinality t (job_id, token, n)
-      left join tenure.active a on a.job_id = t.job_id and a.token = t.token
+      left join lateral (select a.job_id, a.token, a.lane, a.started_at, a.run_until from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
       left join tenure.leases l on l.token = a.token and l.lane = a.lane and l.tenant_id = v_caller.tenant_id
      order by t.n;
 end
@@ -102,6 +106,8 @@ create or replace function tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens 
 returns table (job_id uuid, status text, leased_until timestamptz, cancel_reason text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
 as $$
 declare
   v_caller  tenure.caller_identity := tenure.caller();
@@ -131,7 +137,7 @@ begin
            case when r.token is null then 'lost' when a.cancel_requested_at is not null then 'cancel' else 'ok' end,
            r.until, a.cancel_reason
       from unnest(p_job_ids, p_tokens) with ordinality t (job_id, token, n)
-      left join tenure.active a on a.job_id = t.job_id and a.token = t.token
+      left join lateral (select a.token, a.lane, a.cancel_requested_at, a.cancel_reason from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
       left join renewed r on r.token = a.token and r.lane = a.lane
      order by t.n;
 end

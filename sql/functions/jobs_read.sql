@@ -58,6 +58,7 @@ returns table (job_id uuid, kind text, executor text, state text, priority small
                error_message text, enqueued_by text, created_at timestamptz, finished_at timestamptz)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
   v_tenant integer := tenure.current_tenant();

@@ -14,6 +14,7 @@ returns table (
   workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamptz)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 begin
   if coalesce(cardinality(p_job_ids), 0) > 0 then

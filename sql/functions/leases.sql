@@ -6,6 +6,7 @@ create or replace function tenure.job_reap(p_mode text default 'apply', p_limit 
 returns table (job_id uuid, tenant text, kind text, finding text, worker text, state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();

@@ -5,6 +5,7 @@
 create or replace function tenure.job_sweep(p_limit integer default 1000) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
   v_caller  tenure.caller_identity := tenure.caller();

@@ -19,7 +19,6 @@ $$;
 -- True when the login is a member of the role; superusers are members of every role.
 create or replace function tenure.acts_as(p_role text) returns boolean
 language sql stable
-set search_path = pg_catalog, pg_temp
 as $$ select pg_has_role(session_user, p_role, 'member') $$;
 
 -- Makes a tenant. Only the trusted server and superusers reach beyond their own wall.

@@ -48,3 +48,16 @@ alter table tenure.config enable row level security, force row level security;
 create policy own_tenant on tenure.config
   using (tenant_id = (select tenure.current_tenant()) or (tenant_id = 0) or (select tenure.is_every_tenant()))
   with check (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+-- What the hot path reads of the configuration, as one row.
+create type tenure.tuning as (
+  jobs_open            boolean,
+  heartbeat_open       boolean,
+  notify_open          boolean,
+  lease_seconds        integer,
+  lease_seconds_max    integer,
+  stale_seconds        integer,
+  attempts_max         integer,
+  backoff_base_seconds integer,
+  jitter_percent       integer
+);
