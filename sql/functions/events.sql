@@ -59,15 +59,16 @@ declare
   v_now timestamptz := tenure.now();
 begin
   return query
-    select coalesce(extract(epoch from v_now - o.xact_start), 0)::double precision, o.pid, o.usename::text, o.application_name,
-           (select count(*) from tenure.events e
-             where e.tenant_id = tenure.current_tenant() and e.epoch = tenure.current_epoch() and e.txid >= pg_snapshot_xmin(pg_current_snapshot()))
-      from (select 1) one
+    select coalesce(extract(epoch from v_now - coalesce(a.xact_start, w.oldest)), 0)::double precision, o.pid, a.usename::text, a.application_name, w.waiting
+      from (select count(*) as waiting, min(e.at) as oldest from tenure.events e
+             where e.tenant_id = tenure.current_tenant() and e.epoch = tenure.current_epoch() and e.txid >= pg_snapshot_xmin(pg_current_snapshot())) w
       left join lateral (
-        select a.pid, a.usename, a.application_name, a.xact_start
-          from pg_stat_activity a
-         where a.backend_xid is not null and a.pid <> pg_backend_pid()
-         order by a.xact_start
-         limit 1) o on true;
+        -- Locks on transaction ids are seen by everybody; the activity of other logins is not.
+        select l.pid
+          from pg_locks l
+         where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted and l.pid is distinct from pg_backend_pid()
+         order by age(l.transactionid) desc
+         limit 1) o on true
+      left join pg_stat_activity a on a.pid = o.pid;
 end
 $$;

@@ -1,5 +1,16 @@
 -- The reaper: ends what nobody holds any more, or holds for too long. It never waits for anybody.
 
+-- The tenants a service works for: the caller's, or every one; those whose gate is closed are left alone.
+create or replace function tenure.open_tenants(p_caller tenure.caller_identity) returns integer[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(array_agg(t.tenant_id), '{}')
+    from tenure.tenants t
+   where t.tenant_id > 0 and (p_caller.scope = 'every' or t.tenant_id = p_caller.tenant_id)
+     and (tenure.setting(t.tenant_id, 'queue.job_substrate.enabled'))::boolean
+$$;
+
 -- Expired leases first, locked so that a heartbeat cannot revive them; then, as a new statement with a new snapshot, their jobs. Then held jobs without
 -- any lease, jobs past their run timeout or their renewals though the lease still lives, and waiting jobs past their deadline. p_mode 'dry_run' only tells.
 create or replace function tenure.job_reap(p_mode text default 'apply', p_limit integer default 500)
@@ -11,7 +22,8 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
-  v_every  boolean := v_caller.scope = 'every';
+  v_every   boolean := v_caller.scope = 'every';
+  v_tenants integer[];
   v_tokens uuid[];
   v_lanes  integer[];
   v_ids    uuid[];
@@ -22,9 +34,10 @@ declare
 begin
   perform tenure.check_word('value_unknown', 'mode', p_mode, array['dry_run', 'apply']);
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
-  if not (tenure.setting(v_caller.tenant_id, 'queue.job_substrate.enabled'))::boolean and not v_every then
-    return;
+  if not v_every then
+    perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   end if;
+  v_tenants := tenure.open_tenants(v_caller);
 
   if p_mode = 'dry_run' then
     return query
@@ -35,7 +48,7 @@ begin
         join tenure.jobs j on j.job_id = a.job_id
         join tenure.tenants t on t.tenant_id = j.tenant_id
         left join tenure.leases l on l.token = a.token and l.lane = a.lane
-       where (v_every or j.tenant_id = v_caller.tenant_id)
+       where j.tenant_id = any (v_tenants)
          and (l.token is null or l.until <= v_now or a.run_until <= v_now or a.hold_until <= v_now)
        limit p_limit;
     return query
@@ -43,7 +56,7 @@ begin
         from (select r.job_id, r.state from tenure.ready r where r.deadline <= v_now union all select d.job_id, d.state from tenure.delayed d where d.deadline <= v_now) w
         join tenure.jobs j on j.job_id = w.job_id
         join tenure.tenants t on t.tenant_id = j.tenant_id
-       where v_every or j.tenant_id = v_caller.tenant_id
+       where j.tenant_id = any (v_tenants)
        limit p_limit;
     return;
   end if;
@@ -51,7 +64,7 @@ begin
   -- 1. Leases that have run out. The lock keeps a heartbeat from reviving them while their jobs are ended.
   select array_agg(x.token), array_agg(x.lane) into v_tokens, v_lanes
     from (select l.token, l.lane from tenure.leases l
-           where l.until <= v_now and (v_every or l.tenant_id = v_caller.tenant_id)
+           where l.until <= v_now and l.tenant_id = any (v_tenants)
            order by l.until limit p_limit for update skip locked) x;
   if v_tokens is not null then
     with picked as materialized (
@@ -79,7 +92,7 @@ begin
     with picked as materialized (
       select a.ctid from tenure.active a
        where (a.run_until <= v_now or a.hold_until <= v_now or not exists (select from tenure.leases l where l.token = a.token and l.lane = a.lane))
-         and (v_every or a.lane in (select n.lane from tenure.lanes n where n.tenant_id = v_caller.tenant_id))
+         and a.lane in (select n.lane from tenure.lanes n where n.tenant_id = any (v_tenants))
        limit v_left for update skip locked
     ), gone as (
       delete from tenure.active a using picked p where a.ctid = p.ctid
@@ -101,7 +114,7 @@ begin
   if v_left > 0 then
     with late as materialized (
       select r.ctid from tenure.ready r
-       where r.deadline <= v_now and (v_every or r.lane in (select n.lane from tenure.lanes n where n.tenant_id = v_caller.tenant_id))
+       where r.deadline <= v_now and r.lane in (select n.lane from tenure.lanes n where n.tenant_id = any (v_tenants))
        order by r.deadline limit v_left for update skip locked
     ), gone as (
       delete from tenure.ready r where r.ctid = any (array(select l.ctid from late l)) returning r.job_id, r.lane, r.run, r.attempts, r.due, r.deadline
@@ -111,7 +124,7 @@ begin
       into v_ends from gone g join tenure.lanes n on n.lane = g.lane;
     with late as materialized (
       select d.ctid from tenure.delayed d
-       where d.deadline <= v_now and (v_every or d.lane in (select n.lane from tenure.lanes n where n.tenant_id = v_caller.tenant_id))
+       where d.deadline <= v_now and d.lane in (select n.lane from tenure.lanes n where n.tenant_id = any (v_tenants))
        order by d.deadline limit v_left for update skip locked
     ), gone as (
       delete from tenure.delayed d where d.ctid = any (array(select l.ctid from late l)) returning d.job_id, d.lane, d.run, d.attempts, d.due, d.deadline

@@ -1,7 +1,7 @@
 -- Retention in two steps: past its retention a job is cleaned (emptied; a tombstone that still answers); past the tombstone period its partition goes.
 
 -- Walks through the jobs in the order of their ids, at most p_limit rows a call, and cleans those whose time has come. It goes no further than the shortest
--- retention allows, and starts again from the front once a day for those it had to leave behind. The key goes first, then the data. Closed gate: nothing is touched.
+-- retention allows, and starts again from the front once a day for those it had to leave behind. The key goes first, then the data. A tenant whose gate is closed is not touched.
 create or replace function tenure.job_sweep(p_limit integer default 1000) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -18,12 +18,15 @@ declare
   v_counts  jsonb;
   v_letters integer;
   v_shortest integer;
+  v_tenants integer[];
   v_name    text := case when v_every then 'jobs' else 'jobs:' || v_caller.tenant_id end;
+  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_number('The limit', p_limit, 1, 10000);
-  if not v_every and not (tenure.setting(v_caller.tenant_id, 'queue.job_substrate.enabled'))::boolean then
-    return jsonb_build_object('examined', 0, 'cleaned', 0, 'dead_letters_removed', 0, 'why', 'gate_closed');
+  if not v_every then
+    perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   end if;
+  v_tenants := tenure.open_tenants(v_caller);
   insert into tenure.sweep_cursors (name) values (v_name) on conflict (name) do nothing;
   select c.* into v_cursor from tenure.sweep_cursors c where c.name = v_name for update skip locked;
   if not found then
@@ -33,14 +36,14 @@ begin
   select least(min(k.retention_seconds), min(tenure.setting_integer(t.tenant_id, 'retention.succeeded_seconds')), min(tenure.setting_integer(t.tenant_id, 'retention.failed_seconds')))
     into v_shortest
     from tenure.tenants t left join tenure.kinds k on k.tenant_id = t.tenant_id
-   where v_every or t.tenant_id = v_caller.tenant_id;
+   where t.tenant_id = any (v_tenants);
 
   with examined as materialized (
     select j.job_id, j.tenant_id, j.kind, j.idempotency_key, j.cleaned_at
       from tenure.jobs j
      where j.job_id > coalesce(v_cursor.job_id, '00000000-0000-0000-0000-000000000000'::uuid)
        and j.job_id < tenure.id_floor(v_now - make_interval(secs => v_shortest))
-       and (v_every or j.tenant_id = v_caller.tenant_id)
+       and j.tenant_id = any (v_tenants)
      order by j.job_id
      limit p_limit
   ), due as (
@@ -79,7 +82,7 @@ begin
   delete from tenure.dead_letters d
    where d.ctid = any (array(
      select x.ctid from tenure.dead_letters x
-      where x.triage_status = 'closed' and (v_every or x.tenant_id = v_caller.tenant_id)
+      where x.triage_status = 'closed' and x.tenant_id = any (v_tenants)
         and x.triaged_at < v_now - make_interval(days => tenure.setting_integer(x.tenant_id, 'retention.dead_letters_days'))
       limit p_limit));
   get diagnostics v_letters = row_count;
@@ -90,6 +93,9 @@ begin
     update tenure.sweep_cursors c set job_id = v_last where c.name = v_name;
   end if;
   return jsonb_build_object('examined', v_seen, 'cleaned', coalesce(v_counts, '0'), 'dead_letters_removed', v_letters, 'end_of_pass', v_seen < p_limit);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
