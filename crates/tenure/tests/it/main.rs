@@ -1,8 +1,12 @@
 //! One integration binary for the crate: linking once is enough.
 
+mod fixture;
+mod newer_postgres;
+mod pgbouncer;
 mod private_cluster;
 mod private_death;
 mod private_find;
 mod private_fixture;
 mod private_refusals;
 mod private_testing;
+mod transitions;
