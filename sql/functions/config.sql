@@ -27,11 +27,12 @@ as $$
     max(v.value::integer) filter (where v.key = 'queue.heartbeat.stale_threshold_seconds'),
     max(v.value::integer) filter (where v.key = 'queue.retry.max_attempts_default'),
     max(v.value::integer) filter (where v.key = 'queue.retry.backoff_base_sec'),
-    max(v.value::integer) filter (where v.key = 'queue.retry.jitter_percent'))::tenure.tuning
+    max(v.value::integer) filter (where v.key = 'queue.retry.jitter_percent'),
+    bool_or(v.value::boolean) filter (where v.key = 'queue.kind.strict'))::tenure.tuning
     from (select k.key, coalesce((select c.value from tenure.config c where c.key = k.key and c.tenant_id in (p_tenant_id, 0) order by c.tenant_id desc limit 1), k.default_value) #>> '{}' as value
             from tenure.config_keys k
            where k.key in ('queue.job_substrate.enabled', 'queue.heartbeat.enabled', 'queue.notify.enabled', 'queue.lease.duration_sec', 'queue.lease.duration_sec_max',
-             'queue.heartbeat.stale_threshold_seconds', 'queue.retry.max_attempts_default', 'queue.retry.backoff_base_sec', 'queue.retry.jitter_percent')) v
+             'queue.heartbeat.stale_threshold_seconds', 'queue.retry.max_attempts_default', 'queue.retry.backoff_base_sec', 'queue.retry.jitter_percent', 'queue.kind.strict')) v
 $$;
 
 -- Refuses when the caller acts within no tenant, or when the gate is closed. It comes before any other check, so that a closed installation says only that.

@@ -60,7 +60,7 @@ end
 $$;
 
 -- Enqueues a batch, all or nothing: a job that is refused refuses the batch, and the refusal says which. Arrays run parallel; one left out is null
--- for every job. A key that an unfinished job of the same tenant and kind has answers with that job and duplicate = true.
+-- for every job. A due time in the past is now: nobody jumps the queue by it. A key that an unfinished job of the same tenant and kind has answers with that job and duplicate = true.
 create or replace function tenure.job_enqueue_many(
   p_kinds            text[],
   p_payloads         jsonb[]       default null,
@@ -147,7 +147,7 @@ begin
              and (t.affinity_key is null or (t.affinity_key ~ '\S' and length(t.affinity_key) <= tenure.limit_of('name_chars_max') and t.affinity_key !~ '[[:cntrl:]]'))
              and (t.correlation_id is null or (t.correlation_id ~ '\S' and length(t.correlation_id) <= tenure.limit_of('name_chars_max') and t.correlation_id !~ '[[:cntrl:]]'))
              and (t.job_id is null or (substr(t.job_id::text, 15, 1) = '7' and abs(extract(epoch from tenure.id_time(t.job_id) - v_now)) <= tenure.limit_of('id_skew_seconds_max')))),
-           bool_or(l.lane is null)
+           bool_or(l.lane is null or (v_tuning.strict_kinds and k.kind is null))
       into v_lanes, v_ids, v_hashes, v_fine, v_lost
       from unnest(p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs,
                   p_classifications, p_attempts_max, p_correlation_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) with ordinality
@@ -210,7 +210,7 @@ begin
   end if;
 
   with input as materialized (
-    select t.*, coalesce(t.due_given, v_now) as due
+    select t.*, greatest(t.due_given, v_now) as due
       from unnest(v_ids, v_lanes, v_hashes, v_firsts, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs,
                   p_payload_refs, p_classifications, p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids,
                   p_affinity_keys, p_event_domains, p_source_systems) with ordinality

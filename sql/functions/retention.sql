@@ -125,7 +125,7 @@ begin
       select p.name, p.lower_at, p.total into v_part from tenure.partition_list(v_table) p where p.upper_at = 'infinity';
       exit when v_part.lower_at >= v_now + make_interval(days => 2 * v_days) or v_part.total >= 16;
       -- Never earlier than what an id of a caller's own clock may bring.
-      v_bound := greatest(date_trunc('day', v_now) + make_interval(days => greatest(v_days, 2)), v_part.lower_at + make_interval(days => v_days));
+      v_bound := greatest(date_trunc('day', v_now, 'UTC') + make_interval(days => greatest(v_days, 2)), v_part.lower_at + make_interval(days => v_days));
       v_new := v_table || '_p' || to_char(v_bound at time zone 'UTC', 'YYYYMMDD');
       execute format('alter table tenure.%I detach partition tenure.%I', v_table, v_part.name);
       execute format('alter table tenure.%I attach partition tenure.%I for values from (%s) to (%s)', v_table, v_part.name,

@@ -59,5 +59,6 @@ create type tenure.tuning as (
   stale_seconds        integer,
   attempts_max         integer,
   backoff_base_seconds integer,
-  jitter_percent       integer
+  jitter_percent       integer,
+  strict_kinds         boolean
 );
