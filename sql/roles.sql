@@ -27,11 +27,13 @@ begin
   end loop;
 
   -- Lets the owner's functions name the transaction that holds the event stream back. Without it they tell less, so it is no condition.
-  begin
-    grant pg_read_all_stats to tenure_owner;
-  exception
-    when insufficient_privilege or unique_violation or duplicate_object then null;
-  end;
+  if not pg_has_role('tenure_owner', 'pg_read_all_stats', 'member') then
+    begin
+      grant pg_read_all_stats to tenure_owner;
+    exception
+      when insufficient_privilege or unique_violation or duplicate_object then null;
+    end;
+  end if;
 
   -- Whoever migrates must be able to act as the owner. Superusers can already.
   if current_setting('server_version_num')::integer >= 160000 then

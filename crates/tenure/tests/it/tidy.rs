@@ -1,0 +1,161 @@
+//! The house keeps its shape: small files, true links, one place for each thing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines a source file has at the most; a longer one answers more than one question.
+const FILE_LINES_MAX: usize = 500;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace is two levels up")
+}
+
+/// Every file of the tree that is ours: no build output, no hidden directories, no second way through a symbolic link.
+fn files(below: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![below.to_path_buf()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory of the tree") {
+            let entry = entry.expect("an entry of the tree");
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = entry.file_type().expect("the kind of an entry");
+            if name.starts_with('.') || name == "target" || kind.is_symlink() {
+                continue;
+            }
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn with_ending(endings: &[&str]) -> Vec<PathBuf> {
+    files(&root())
+        .into_iter()
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|found| endings.iter().any(|ending| found == *ending))
+        })
+        .collect()
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+#[test]
+fn no_source_file_is_longer_than_a_reader_can_hold() {
+    let long: Vec<String> = with_ending(&["rs", "sql"])
+        .iter()
+        .filter(|path| !path.ends_with("sql/schema.sql"))
+        .filter_map(|path| {
+            let lines = fs::read_to_string(path).expect("a source file").lines().count();
+            (lines > FILE_LINES_MAX).then(|| format!("{} has {lines} lines", shown(path)))
+        })
+        .collect();
+    assert!(long.is_empty(), "split by what it answers: {long:#?}");
+}
+
+#[test]
+fn no_file_name_says_nothing() {
+    let empty_words = ["util", "utils", "common", "helper", "helpers", "misc", "manager"];
+    let vague: Vec<String> = with_ending(&["rs", "sql", "sh"])
+        .iter()
+        .filter(|path| {
+            path.file_stem()
+                .is_some_and(|stem| empty_words.iter().any(|word| stem == *word))
+        })
+        .map(|path| shown(path))
+        .collect();
+    assert!(vague.is_empty(), "name these by what they do: {vague:?}");
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let mut broken = Vec::new();
+    for document in with_ending(&["md"]) {
+        let text = fs::read_to_string(&document).expect("a document");
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = target.split('#').next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            if !document
+                .parent()
+                .expect("a document lies in a directory")
+                .join(target)
+                .exists()
+            {
+                broken.push(format!("{}: {target}", shown(&document)));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn migrations_are_numbered_without_a_gap() {
+    let mut names: Vec<String> = files(&root().join("sql/migrations"))
+        .iter()
+        .filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    for (index, name) in names.iter().enumerate() {
+        assert!(
+            name.starts_with(&format!("{:04}_", index + 1)),
+            "{name} is not number {}",
+            index + 1
+        );
+    }
+}
+
+#[test]
+fn sql_is_dynamic_only_where_partitions_and_roles_are_made() {
+    let mut found = Vec::new();
+    for path in files(&root().join("sql")) {
+        if [
+            "functions/retention.sql",
+            "functions/partitions.sql",
+            "roles.sql",
+            "schema.sql",
+            "README.md",
+        ]
+        .iter()
+        .any(|allowed| path.ends_with(allowed))
+        {
+            continue;
+        }
+        for (number, line) in fs::read_to_string(&path).expect("an SQL file").lines().enumerate() {
+            let code = line.trim_start();
+            if code.starts_with("execute ") {
+                found.push(format!("{}:{}", shown(&path), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn sql_names_its_columns() {
+    let mut found = Vec::new();
+    for path in files(&root().join("sql"))
+        .iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "sql"))
+    {
+        for (number, line) in fs::read_to_string(path).expect("an SQL file").lines().enumerate() {
+            let code = line.split("--").next().unwrap_or_default();
+            let quoted = |at: usize| code[..at].matches('\'').count() % 2 == 1;
+            if code.find("select * ").is_some_and(|at| !quoted(at)) {
+                found.push(format!("{}:{}", shown(path), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
