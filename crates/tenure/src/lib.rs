@@ -1,6 +1,20 @@
-//! The Tenure store.
+//! Tenure on PostgreSQL: work that must not be lost, must not run twice by accident, and must not run without
+//! permission.
+//!
+//! All of it is SQL in the schema `tenure`; this crate carries that SQL, applies it ([`migrate`]) and calls it
+//! ([`store`]), with refusals as typed errors ([`Error`]).
 
+pub mod error;
+pub mod migrate;
+pub mod pool;
 #[cfg(feature = "private")]
 pub mod private;
+pub mod store;
 #[cfg(feature = "private")]
 pub mod testing;
+mod tls;
+
+pub use error::{Error, Result};
+pub use migrate::migrate;
+pub use pool::Pool;
+pub use tenure_core as core;

@@ -1,0 +1,290 @@
+//! The runner: one transaction, tried again when somebody was in the way.
+
+use std::time::Duration;
+
+use tenure_core::{Refusal, codes};
+use tokio_postgres::error::{ErrorPosition, SqlState};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, IsolationLevel, Transaction};
+
+use super::objects;
+use super::source::{Migration, SOURCE, SqlFile};
+use super::{Options, Report, SCHEMA_VERSION};
+use crate::error::{Error, Result};
+
+/// Serialises migrations of one database. Other databases of the server have the same lock for themselves.
+pub(super) const LOCK: i64 = 0x7465_6e75_7265_6d67;
+
+/// The book of migrations, and the schema it lies in, whoever made that.
+const BOOK: &str = "select r.rolname::text, c.oid is not null
+  from pg_catalog.pg_namespace n
+  join pg_catalog.pg_roles r on r.oid = n.nspowner
+  left join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = 'migrations'
+ where n.nspname = 'tenure'";
+
+/// Why a migration ended early.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// It must not go on.
+    Refused(Refusal),
+    /// The database said no at this step.
+    Sql { step: String, error: tokio_postgres::Error },
+}
+
+/// Brings the database to this program's schema; a database that has it is left as it is.
+pub async fn migrate(client: &mut Client, options: &Options) -> Result<Report> {
+    let mut attempt = 1;
+    loop {
+        match once(client, options).await {
+            Ok(report) => return Ok(report),
+            Err(Stop::Sql { step, error }) if attempt < options.attempts_max && is_passing(&error) => {
+                tracing::debug!(attempt, step, %error, "migration tried again");
+                // Growing, so that whoever holds the lock gets a moment without us in the queue.
+                tokio::time::sleep(Duration::from_millis(50) * attempt).await;
+                attempt += 1;
+            }
+            Err(Stop::Refused(refusal)) => return Err(Error::Refused(refusal)),
+            Err(Stop::Sql { step, error }) => return Err(explain(&step, error)),
+        }
+    }
+}
+
+async fn once(client: &mut Client, options: &Options) -> Result<Report, Stop> {
+    // Each statement must see what a migration before us has committed.
+    let transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::ReadCommitted)
+        .start()
+        .await
+        .map_err(at("begin"))?;
+    lock(&transaction, options).await?;
+    run(&transaction, "roles.sql", SOURCE.roles.text).await?;
+    let is_new = open_book(&transaction).await?;
+    let mut report = Report {
+        version_before: None,
+        version: SCHEMA_VERSION,
+        applied: Vec::new(),
+        objects_applied: false,
+        dropped: Vec::new(),
+        notes: Vec::new(),
+    };
+    let applied = if is_new {
+        Vec::new()
+    } else {
+        read_book(&transaction).await?
+    };
+    report.version_before = applied.iter().map(|(version, ..)| *version).max();
+    for migration in pending(&applied)? {
+        run_file(&transaction, migration.file).await?;
+        record(&transaction, migration).await?;
+        report
+            .applied
+            .push(format!("{:04}_{}", migration.version, migration.name));
+    }
+    let hash: Option<String> = one(&transaction, "select i.functions_hash from tenure.installation i").await?;
+    if options.force || !report.applied.is_empty() || hash.as_deref() != Some(SOURCE.functions_hash.as_str()) {
+        report.dropped = objects::apply(&transaction).await?;
+        report.objects_applied = true;
+    }
+    transaction
+        .query_typed(
+            "select tenure.installation_stamp($1)",
+            &[(&SOURCE.functions_hash, Type::TEXT)],
+        )
+        .await
+        .map_err(at("tenure.installation_stamp"))?;
+    report.notes.extend(keep_partitions(&transaction).await?);
+    transaction.commit().await.map_err(at("commit"))?;
+    Ok(report)
+}
+
+async fn lock(transaction: &Transaction<'_>, options: &Options) -> Result<(), Stop> {
+    // The path is ours: a function somebody put into public must not run with the rights of whoever migrates.
+    let settings = format!(
+        "set local client_min_messages = warning; set local statement_timeout = 0;
+         set local idle_in_transaction_session_timeout = 0; set local standard_conforming_strings = on;
+         set local search_path = pg_catalog, pg_temp; set local lock_timeout = {}",
+        options.wait.as_millis()
+    );
+    run(transaction, "settings", &settings).await?;
+    let locked = transaction
+        .query_typed("select pg_catalog.pg_advisory_xact_lock($1)", &[(&LOCK, Type::INT8)])
+        .await;
+    match locked {
+        Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+            return Err(Stop::Refused(Refusal::new(
+                codes::BUSY_TRY_AGAIN,
+                "Another migration of this database is running.",
+                format!("It has not ended within {} seconds.", options.wait.as_secs()),
+                "Wait for it, or find its session in pg_stat_activity.",
+            )));
+        }
+        other => other.map_err(at("the lock of migrations"))?,
+    };
+    let settings = format!("set local lock_timeout = {}", options.lock_timeout.as_millis());
+    run(transaction, "settings", &settings).await
+}
+
+/// Makes schema and book if need be, and goes on as the owner. Answers whether the book is new.
+async fn open_book(transaction: &Transaction<'_>) -> Result<bool, Stop> {
+    let rows = transaction
+        .query_typed(BOOK, &[])
+        .await
+        .map_err(at("the book of migrations"))?;
+    if let Some(row) = rows.first() {
+        let (owner, has_book): (String, bool) = (row.get(0), row.get(1));
+        if owner != "tenure_owner" {
+            return Err(Stop::Refused(Refusal::new(
+                codes::NOT_PERMITTED,
+                format!("The schema tenure belongs to {owner}."),
+                "It was not made by a migration, and nothing is touched that is not ours.",
+                "Rename it, or hand it over: alter schema tenure owner to tenure_owner. Then migrate again.",
+            )));
+        }
+        if has_book {
+            // Not bootstrap.sql: even a guarded create schema asks for the right to create one.
+            run(transaction, "the role of the owner", "set local role tenure_owner").await?;
+            return Ok(false);
+        }
+    }
+    run_file(transaction, SOURCE.bootstrap).await?;
+    Ok(true)
+}
+
+type Applied = (i32, String, String);
+
+async fn read_book(transaction: &Transaction<'_>) -> Result<Vec<Applied>, Stop> {
+    let rows = transaction
+        .query_typed(
+            "select m.version, m.name, m.checksum from tenure.migrations m order by m.version",
+            &[],
+        )
+        .await
+        .map_err(at("the book of migrations"))?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect())
+}
+
+/// What is still to be applied; refuses when what was applied is not what this program carries.
+fn pending(applied: &[Applied]) -> Result<Vec<&'static Migration>, Stop> {
+    for (version, name, checksum) in applied {
+        let Some(ours) = SOURCE.migrations.iter().find(|ours| ours.version == *version) else {
+            return Err(Stop::Refused(Refusal::new(
+                codes::SCHEMA_TOO_NEW,
+                format!("The database has migration {version:04}_{name}, which this program does not know."),
+                format!("This program's last migration is {SCHEMA_VERSION:04}; a newer one has migrated before it."),
+                "Migrate with the newer tenure; the schema does not go back.",
+            )));
+        };
+        if ours.checksum != *checksum {
+            return Err(Stop::Refused(Refusal::new(
+                codes::SCHEMA_TOO_NEW,
+                format!("Migration {version:04}_{name} was applied with another text."),
+                "A migration that was applied never changes; this program and the one that applied it disagree about it.",
+                "Use the tenure that migrated this database, or restore the migration's file as it was.",
+            )));
+        }
+    }
+    let is_pending = |ours: &&Migration| applied.iter().all(|(version, ..)| *version != ours.version);
+    Ok(SOURCE.migrations.iter().filter(is_pending).collect())
+}
+
+async fn record(transaction: &Transaction<'_>, migration: &Migration) -> Result<(), Stop> {
+    transaction
+        .query_typed(
+            "insert into tenure.migrations (version, name, checksum) values ($1, $2, $3)",
+            &[
+                (&migration.version, Type::INT4),
+                (&migration.name, Type::TEXT),
+                (&migration.checksum, Type::TEXT),
+            ],
+        )
+        .await
+        .map_err(at("the book of migrations"))?;
+    Ok(())
+}
+
+/// Partitions are made ahead by every retention run; here only the first ones matter, so a failure is a note.
+async fn keep_partitions(transaction: &Transaction<'_>) -> Result<Option<String>, Stop> {
+    run(transaction, "savepoint", "savepoint partitions").await?;
+    match transaction.batch_execute("select tenure.partition_upkeep()").await {
+        Ok(()) => Ok(None),
+        Err(error) => {
+            run(transaction, "savepoint", "rollback to savepoint partitions").await?;
+            let refusal = Refusal::from(Error::from(error));
+            Ok(Some(format!(
+                "Partitions were not looked after, the next retention run will: {} {}",
+                refusal.what, refusal.why
+            )))
+        }
+    }
+}
+
+async fn one(transaction: &Transaction<'_>, query: &str) -> Result<Option<String>, Stop> {
+    let rows = transaction
+        .query_typed(query, &[])
+        .await
+        .map_err(at("tenure.installation"))?;
+    Ok(rows.first().and_then(|row| row.get(0)))
+}
+
+pub(super) async fn run_file(transaction: &Transaction<'_>, file: SqlFile) -> Result<(), Stop> {
+    transaction.batch_execute(file.text).await.map_err(|error| {
+        let position = error.as_db_error().and_then(|answer| answer.position());
+        let line = match position {
+            Some(ErrorPosition::Original(at)) => {
+                file.text.chars().take(*at as usize).filter(|c| *c == '\n').count() + 1
+            }
+            _ => 0,
+        };
+        let step = match line {
+            0 => file.path.to_owned(),
+            line => format!("{} line {line}", file.path),
+        };
+        Stop::Sql { step, error }
+    })
+}
+
+pub(super) async fn run(transaction: &Transaction<'_>, step: &str, statements: &str) -> Result<(), Stop> {
+    transaction.batch_execute(statements).await.map_err(at(step))
+}
+
+pub(super) fn at(step: &str) -> impl Fn(tokio_postgres::Error) -> Stop + use<> {
+    let step = step.to_owned();
+    move |error| Stop::Sql {
+        step: step.clone(),
+        error,
+    }
+}
+
+/// Whether trying again may help: a lock was not free, or another database of the server was migrated just now.
+fn is_passing(error: &tokio_postgres::Error) -> bool {
+    let Some(answer) = error.as_db_error() else {
+        return false;
+    };
+    let state = answer.code();
+    [
+        SqlState::LOCK_NOT_AVAILABLE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::DUPLICATE_OBJECT,
+    ]
+    .contains(state)
+        || (*state == SqlState::UNIQUE_VIOLATION && answer.schema() == Some("pg_catalog"))
+        || (*state == SqlState::INTERNAL_ERROR && answer.message().contains("concurrently"))
+}
+
+fn explain(step: &str, error: tokio_postgres::Error) -> Error {
+    let is_role = step == "roles.sql";
+    let told = Error::from(error).while_doing(&format!("The migration was taken back at {step}"));
+    if !told.is(codes::NOT_PERMITTED) {
+        return told;
+    }
+    let mut refusal = Refusal::from(told);
+    refusal.next = if is_role {
+        "Let a login with CREATEROLE run what tenure migrate --roles prints, and grant tenure_owner to this login."
+    } else {
+        "Migrate with a login that may create schemas in this database (grant create on database) and act as tenure_owner."
+    }
+    .to_owned();
+    Error::Refused(refusal)
+}
