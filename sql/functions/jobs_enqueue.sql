@@ -156,7 +156,7 @@ begin
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = t.kind
       left join tenure.lanes l on l.tenant_id = v_tenant and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker');
     exit when not v_lost;
-    for v_row in select distinct t.kind, t.executor from unnest(p_kinds, p_executors) t (kind, executor) loop
+    for v_row in select distinct t.kind, t.executor from unnest(p_kinds, p_executors) t (kind, executor) order by 1, 2 loop
       perform tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
     end loop;
   end loop;

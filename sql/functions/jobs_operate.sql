@@ -268,6 +268,10 @@ begin
        where a.job_id = p_job_id and a.final and a.state = 'failed'
       returning a.run into v_run;
       continue when not found;
+      -- The sweep locks the record too: whoever waited for it finds the job emptied.
+      if exists (select from tenure.jobs j where j.job_id = p_job_id and j.cleaned_at is not null) then
+        perform tenure.refuse_state(p_job_id, 'cleaned', 'retried', array['queued', 'retry_waiting', 'failed']);
+      end if;
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       values (v_job.lane, -v_job.priority, v_now, p_job_id, 'queued', v_run, 0, v_job.deadline_at);
       perform tenure.emit(v_now, v_caller.tenant_id, 'job.retried', v_caller.principal, p_on_behalf_of, p_job_id::text, jsonb_build_object('reason', p_reason, 'run', v_run));

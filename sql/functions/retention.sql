@@ -15,6 +15,7 @@ declare
   v_seen    integer;
   v_last    uuid;
   v_ids     uuid[];
+  v_hashes  uuid[];
   v_counts  jsonb;
   v_letters integer;
   v_shortest integer;
@@ -60,10 +61,15 @@ begin
     into v_seen, v_last, v_ids;
 
   if v_ids is not null then
-    delete from tenure.idempotency i
-     using tenure.jobs j
-     where j.job_id = any (v_ids) and j.idempotency_key is not null
-       and i.key_hash = tenure.key_hash(j.tenant_id, j.kind, j.idempotency_key) and i.job_id = j.job_id;
+    -- An operator's retry locks the key, then the final record, and takes it back: lock both in that order, and look again.
+    select array_agg(k.key_hash) into v_hashes
+      from (select i.key_hash from tenure.idempotency i
+             where i.key_hash = any (array(select tenure.key_hash(j.tenant_id, j.kind, j.idempotency_key) from tenure.jobs j where j.job_id = any (v_ids) and j.idempotency_key is not null))
+               and i.job_id = any (v_ids)
+             order by i.key_hash for update) k;
+    select array_agg(f.job_id) into v_ids
+      from (select a.job_id from tenure.attempts a where a.job_id = any (v_ids) and a.final order by a.job_id for update) f;
+    delete from tenure.idempotency i where i.key_hash = any (v_hashes) and i.job_id = any (v_ids);
     update tenure.attempts a set result = null, result_ref = null, error_message = null
      where a.job_id = any (v_ids) and (a.result is not null or a.result_ref is not null or a.error_message is not null);
     with emptied as (

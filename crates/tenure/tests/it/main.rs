@@ -1,8 +1,11 @@
 //! One integration binary for the crate: linking once is enough.
 
+mod ends;
 mod fixture;
+mod keys;
 mod newer_postgres;
 mod pgbouncer;
+mod migrate;
 mod private_cluster;
 mod private_death;
 mod private_find;
@@ -10,3 +13,4 @@ mod private_fixture;
 mod private_refusals;
 mod private_testing;
 mod transitions;
+mod tidy;
