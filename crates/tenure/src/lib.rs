@@ -9,6 +9,7 @@ pub mod migrate;
 pub mod pool;
 #[cfg(feature = "private")]
 pub mod private;
+pub mod services;
 pub mod store;
 #[cfg(feature = "private")]
 pub mod testing;

@@ -1,0 +1,71 @@
+//! Cleans what is past its retention, and keeps the partitions.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio_postgres::Client;
+
+use crate::error::Result;
+use crate::pool::Pool;
+use crate::store::for_every_tenant;
+use crate::store::retention::{job_sweep, partition_upkeep};
+
+/// How often retention runs, unless told otherwise.
+pub const INTERVAL: Duration = Duration::from_secs(60);
+/// Jobs in one transaction.
+const BATCH_ROWS_MAX: i32 = 1000;
+/// Transactions in one run; what is left waits for the next.
+const BATCHES_MAX: usize = 20;
+
+/// What one run did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Jobs it looked at.
+    pub examined: i64,
+    /// Jobs it cleaned.
+    pub cleaned: i64,
+    /// Closed dead letters it removed.
+    pub dead_letters_removed: i64,
+    /// Partitions it made ahead.
+    pub partitions_made: usize,
+    /// Partitions it dropped.
+    pub partitions_dropped: usize,
+}
+
+/// Sweeps to the end of the jobs, or a bounded number of batches, then looks after the partitions.
+pub async fn run_once(client: &mut Client) -> Result<Counts> {
+    let mut counts = Counts::default();
+    for _ in 0..BATCHES_MAX {
+        let transaction = client.transaction().await?;
+        for_every_tenant(&transaction).await?;
+        let swept = job_sweep(&transaction, Some(BATCH_ROWS_MAX)).await?;
+        transaction.commit().await?;
+        counts.examined += swept.examined;
+        counts.cleaned += swept.cleaned;
+        counts.dead_letters_removed += swept.dead_letters_removed;
+        // Another sweep at work, or nothing more to see.
+        if swept.end_of_pass || swept.why.is_some() {
+            break;
+        }
+    }
+    // On its own: a lock it does not get must not undo a sweep.
+    let transaction = client.transaction().await?;
+    for_every_tenant(&transaction).await?;
+    let kept = partition_upkeep(&transaction).await?;
+    transaction.commit().await?;
+    counts.partitions_made = kept.made.len();
+    counts.partitions_dropped = kept.dropped.len();
+    Ok(counts)
+}
+
+/// Sweeps on a timer until `shutdown` is ready.
+pub async fn run(pool: &Pool, interval: Duration, shutdown: impl Future<Output = ()>) {
+    super::every("retention", pool, interval, shutdown, async |connection| {
+        let counts = run_once(connection).await?;
+        if counts.cleaned + counts.dead_letters_removed > 0 || counts.partitions_made + counts.partitions_dropped > 0 {
+            tracing::info!(service = "retention", ?counts, "cleaned");
+        }
+        Ok(())
+    })
+    .await;
+}

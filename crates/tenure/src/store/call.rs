@@ -1,0 +1,158 @@
+//! How a SQL function is called: by named arguments, as an unnamed statement, columns read by name.
+//!
+//! Names instead of places let a program and a schema of neighbouring versions work together.
+
+use serde_json::Value;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{GenericClient, Row};
+use uuid::Uuid;
+
+use super::Timestamp;
+use crate::error::{Result, accept};
+
+/// A value that may be an argument, with its SQL type.
+pub(super) trait Argument: ToSql + Sync {
+    const TYPE: Type;
+}
+
+macro_rules! arguments {
+    ($($rust:ty, $one:ident, $many:ident;)*) => {$(
+        impl Argument for $rust { const TYPE: Type = Type::$one; }
+        impl Argument for Vec<$rust> { const TYPE: Type = Type::$many; }
+        impl Argument for Vec<Option<$rust>> { const TYPE: Type = Type::$many; }
+    )*};
+}
+
+arguments! {
+    &str, TEXT, TEXT_ARRAY;
+    String, TEXT, TEXT_ARRAY;
+    i16, INT2, INT2_ARRAY;
+    i32, INT4, INT4_ARRAY;
+    i64, INT8, INT8_ARRAY;
+    Uuid, UUID, UUID_ARRAY;
+    Timestamp, TIMESTAMPTZ, TIMESTAMPTZ_ARRAY;
+    &Value, JSONB, JSONB_ARRAY;
+    Value, JSONB, JSONB_ARRAY;
+}
+
+/// A row of a set-returning function.
+pub(super) trait FromRow: Sized {
+    const COLUMNS: &'static [&'static str];
+    fn from_row(row: &Row) -> Result<Self, tokio_postgres::Error>;
+}
+
+/// Declares a row: its columns are its fields.
+macro_rules! row {
+    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[non_exhaustive]
+        pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
+
+        impl $crate::store::call::FromRow for $name {
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($field),)*];
+            fn from_row(row: &tokio_postgres::Row) -> Result<Self, tokio_postgres::Error> {
+                Ok($name { $($field: row.try_get(stringify!($field))?,)* })
+            }
+        }
+    };
+}
+pub(super) use row;
+
+/// A call under construction. An argument left out has the function's own default.
+pub(super) struct Call<'a> {
+    function: &'static str,
+    names: Vec<&'static str>,
+    values: Vec<(&'a (dyn ToSql + Sync), Type)>,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(function: &'static str) -> Call<'a> {
+        Call {
+            function,
+            names: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    pub(super) fn with<T: Argument>(mut self, name: &'static str, value: &'a T) -> Call<'a> {
+        self.names.push(name);
+        self.values.push((value, T::TYPE));
+        self
+    }
+
+    pub(super) fn maybe<T: Argument>(self, name: &'static str, value: &'a Option<T>) -> Call<'a> {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// An argument without a default, which may be null.
+    pub(super) fn nullable<T: Argument>(mut self, name: &'static str, value: &'a Option<T>) -> Call<'a> {
+        self.names.push(name);
+        self.values.push((value, T::TYPE));
+        self
+    }
+
+    /// The rows of a set-returning function.
+    pub(super) async fn rows<T: FromRow>(self, client: &impl GenericClient) -> Result<Vec<T>> {
+        let rows = self.run(client, &T::COLUMNS.join(", ")).await?;
+        let rows: Result<Vec<T>, _> = rows.iter().map(T::from_row).collect();
+        Ok(rows?)
+    }
+
+    /// The value of a `jsonb` function, or the refusal it carries.
+    pub(super) async fn value(self, client: &impl GenericClient) -> Result<Value> {
+        let value: Option<Value> = self.scalar(client).await?;
+        accept(value.unwrap_or_default())
+    }
+
+    /// The value of a `jsonb` function as a type of ours.
+    pub(super) async fn read<T: serde::de::DeserializeOwned>(self, client: &impl GenericClient) -> Result<T> {
+        let function = self.function;
+        let value = self.value(client).await?;
+        serde_json::from_value(value).map_err(|error| unreadable(function, &error).into())
+    }
+
+    /// The one value of any other function.
+    pub(super) async fn scalar<T>(self, client: &impl GenericClient) -> Result<Option<T>>
+    where
+        T: for<'r> tokio_postgres::types::FromSql<'r>,
+    {
+        let rows = self.run(client, "answer").await?;
+        Ok(match rows.first() {
+            Some(row) => row.try_get(0)?,
+            None => None,
+        })
+    }
+
+    async fn run(self, client: &impl GenericClient, columns: &str) -> Result<Vec<Row>> {
+        let arguments: Vec<String> = self
+            .names
+            .iter()
+            .zip(1..)
+            .map(|(name, at)| format!("{name} => ${at}"))
+            .collect();
+        let (function, arguments) = (self.function, arguments.join(", "));
+        // A scalar function's only column is named by the alias; a set has the names of its columns.
+        let alias = if columns == "answer" { " answer" } else { "" };
+        let statement = format!("select {columns} from tenure.{function}({arguments}){alias}");
+        Ok(client.query_typed(&statement, &self.values).await?)
+    }
+}
+
+fn unreadable(function: &str, error: &serde_json::Error) -> tenure_core::Refusal {
+    tenure_core::Refusal::new(
+        tenure_core::codes::DATABASE_ERROR,
+        format!("The answer of tenure.{function} cannot be read."),
+        error.to_string(),
+        "Check that program and schema belong together: tenure doctor.",
+    )
+}
+
+/// The column of a batch, or nothing when no row has a value: an array less to send.
+pub(super) fn column<'a, R, T>(rows: &'a [R], of: impl Fn(&'a R) -> Option<T>) -> Option<Vec<Option<T>>> {
+    let values: Vec<Option<T>> = rows.iter().map(of).collect();
+    values.iter().any(Option::is_some).then_some(values)
+}

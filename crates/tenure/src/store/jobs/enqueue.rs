@@ -1,0 +1,179 @@
+//! Putting work in.
+
+use serde_json::Value;
+use tokio_postgres::GenericClient;
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::store::Timestamp;
+use crate::store::call::{Call, column, row};
+
+/// A job to enqueue. What is left out has the default of its kind.
+///
+/// ```
+/// use serde_json::json;
+/// use tenure::store::jobs::NewJob;
+///
+/// let job = NewJob::new("report.build").payload(json!({"month": "2026-01"})).key("report-2026-01").priority(10);
+/// assert_eq!(job.kind, "report.build");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NewJob {
+    /// What kind of work it is.
+    pub kind: String,
+    /// What the worker needs to know: a small JSON object, signals only.
+    pub payload: Option<Value>,
+    /// One unfinished job per tenant, kind and key.
+    pub key: Option<String>,
+    /// Who runs it.
+    pub executor: Option<String>,
+    /// Higher goes first; 0 is normal.
+    pub priority: Option<i32>,
+    /// Not before.
+    pub due: Option<Timestamp>,
+    /// Never started after.
+    pub deadline: Option<Timestamp>,
+    /// Where its input is.
+    pub source_ref: Option<String>,
+    /// What it works on.
+    pub target_ref: Option<String>,
+    /// Where a larger payload is.
+    pub payload_ref: Option<String>,
+    /// `safe_metadata` or `restricted`.
+    pub classification: Option<String>,
+    /// Attempts before it gives up.
+    pub attempts_max: Option<i32>,
+    /// Ties together what belongs together.
+    pub correlation_id: Option<String>,
+    /// The event that caused it.
+    pub causation_event: Option<i64>,
+    /// The job that made it.
+    pub parent_job_id: Option<Uuid>,
+    /// The workflow it belongs to.
+    pub workflow_id: Option<Uuid>,
+    /// The run of the workflow.
+    pub run_id: Option<Uuid>,
+    /// A claim may ask for jobs of one affinity.
+    pub affinity_key: Option<String>,
+    /// What its events are about.
+    pub event_domain: Option<String>,
+    /// Where it comes from.
+    pub source_system: Option<String>,
+    /// Its id, if the caller makes it: a UUID of version 7, near the current time.
+    pub job_id: Option<Uuid>,
+}
+
+impl NewJob {
+    /// A job of this kind with all the defaults.
+    pub fn new(kind: impl Into<String>) -> NewJob {
+        NewJob {
+            kind: kind.into(),
+            ..NewJob::default()
+        }
+    }
+
+    /// With this payload.
+    pub fn payload(mut self, payload: Value) -> NewJob {
+        self.payload = Some(payload);
+        self
+    }
+
+    /// Under this idempotency key.
+    pub fn key(mut self, key: impl Into<String>) -> NewJob {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// For this executor.
+    pub fn executor(mut self, executor: impl Into<String>) -> NewJob {
+        self.executor = Some(executor.into());
+        self
+    }
+
+    /// With this priority.
+    pub fn priority(mut self, priority: i32) -> NewJob {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Not before this time.
+    pub fn due(mut self, due: Timestamp) -> NewJob {
+        self.due = Some(due);
+        self
+    }
+}
+
+row! {
+    /// What became of a job that was enqueued.
+    pub struct Enqueued {
+        /// The job; an older one if the key was taken.
+        pub job_id: Uuid,
+        /// Whether the key named an unfinished job already.
+        pub duplicate: bool,
+        /// The job's state.
+        pub state: String,
+    }
+}
+
+/// Enqueues a batch, all or nothing; answers in the order of the jobs (`tenure.job_enqueue_many`).
+pub async fn enqueue_many(
+    client: &impl GenericClient,
+    jobs: &[NewJob],
+    on_behalf_of: Option<&str>,
+) -> Result<Vec<Enqueued>> {
+    let kinds: Vec<&str> = jobs.iter().map(|job| job.kind.as_str()).collect();
+    Call::new("job_enqueue_many")
+        .with("p_kinds", &kinds)
+        .maybe("p_payloads", &column(jobs, |job| job.payload.as_ref()))
+        .maybe("p_keys", &column(jobs, |job| job.key.as_deref()))
+        .maybe("p_executors", &column(jobs, |job| job.executor.as_deref()))
+        .maybe("p_priorities", &column(jobs, |job| job.priority))
+        .maybe("p_due", &column(jobs, |job| job.due))
+        .maybe("p_deadlines", &column(jobs, |job| job.deadline))
+        .maybe("p_source_refs", &column(jobs, |job| job.source_ref.as_deref()))
+        .maybe("p_target_refs", &column(jobs, |job| job.target_ref.as_deref()))
+        .maybe("p_payload_refs", &column(jobs, |job| job.payload_ref.as_deref()))
+        .maybe("p_classifications", &column(jobs, |job| job.classification.as_deref()))
+        .maybe("p_attempts_max", &column(jobs, |job| job.attempts_max))
+        .maybe("p_correlation_ids", &column(jobs, |job| job.correlation_id.as_deref()))
+        .maybe("p_causation_events", &column(jobs, |job| job.causation_event))
+        .maybe("p_parent_job_ids", &column(jobs, |job| job.parent_job_id))
+        .maybe("p_workflow_ids", &column(jobs, |job| job.workflow_id))
+        .maybe("p_run_ids", &column(jobs, |job| job.run_id))
+        .maybe("p_affinity_keys", &column(jobs, |job| job.affinity_key.as_deref()))
+        .maybe("p_event_domains", &column(jobs, |job| job.event_domain.as_deref()))
+        .maybe("p_source_systems", &column(jobs, |job| job.source_system.as_deref()))
+        .maybe("p_job_ids", &column(jobs, |job| job.job_id))
+        .maybe("p_on_behalf_of", &on_behalf_of)
+        .rows(client)
+        .await
+}
+
+/// Enqueues one job. A refusal does not abort the transaction (`tenure.job_enqueue`).
+pub async fn enqueue(client: &impl GenericClient, job: &NewJob, on_behalf_of: Option<&str>) -> Result<Enqueued> {
+    Call::new("job_enqueue")
+        .with("p_kind", &job.kind)
+        .maybe("p_payload", &job.payload)
+        .maybe("p_key", &job.key)
+        .maybe("p_executor", &job.executor)
+        .maybe("p_priority", &job.priority.map(|priority| priority.to_string()))
+        .maybe("p_due", &job.due)
+        .maybe("p_deadline", &job.deadline)
+        .maybe("p_source_ref", &job.source_ref)
+        .maybe("p_target_ref", &job.target_ref)
+        .maybe("p_payload_ref", &job.payload_ref)
+        .maybe("p_classification", &job.classification)
+        .maybe("p_attempts_max", &job.attempts_max)
+        .maybe("p_correlation_id", &job.correlation_id)
+        .maybe("p_causation_event", &job.causation_event)
+        .maybe("p_parent_job_id", &job.parent_job_id)
+        .maybe("p_workflow_id", &job.workflow_id)
+        .maybe("p_run_id", &job.run_id)
+        .maybe("p_affinity_key", &job.affinity_key)
+        .maybe("p_event_domain", &job.event_domain)
+        .maybe("p_source_system", &job.source_system)
+        .maybe("p_job_id", &job.job_id)
+        .maybe("p_on_behalf_of", &on_behalf_of)
+        .read(client)
+        .await
+}

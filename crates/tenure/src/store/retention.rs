@@ -1,0 +1,64 @@
+//! Retention and partitions.
+
+use tokio_postgres::GenericClient;
+
+use super::Timestamp;
+use super::call::{Call, row};
+use crate::error::Result;
+
+row! {
+    /// A partition with its bounds in time.
+    pub struct Partition {
+        /// Its table.
+        pub name: String,
+        /// From here on.
+        pub lower_at: Timestamp,
+        /// Up to here.
+        pub upper_at: Timestamp,
+        /// How many there are.
+        pub total: i64,
+    }
+}
+
+/// What one sweep did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Swept {
+    /// Jobs it looked at.
+    pub examined: i64,
+    /// Jobs it cleaned.
+    pub cleaned: i64,
+    /// Closed dead letters it removed.
+    pub dead_letters_removed: i64,
+    /// Whether it has come to the end of the jobs.
+    pub end_of_pass: bool,
+    /// Why it did nothing.
+    pub why: Option<String>,
+}
+
+/// What partition upkeep did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Kept {
+    /// Partitions it made.
+    pub made: Vec<String>,
+    /// Partitions it dropped.
+    pub dropped: Vec<String>,
+    /// Partitions whose time is over, with jobs that are not.
+    pub waiting: Vec<String>,
+}
+
+/// Cleans jobs past their retention (`tenure.job_sweep`).
+pub async fn job_sweep(client: &impl GenericClient, limit: Option<i32>) -> Result<Swept> {
+    Call::new("job_sweep").maybe("p_limit", &limit).read(client).await
+}
+
+/// Makes partitions ahead and drops those whose time is over (`tenure.partition_upkeep`).
+pub async fn partition_upkeep(client: &impl GenericClient) -> Result<Kept> {
+    Call::new("partition_upkeep").read(client).await
+}
+
+/// The partitions of `jobs`, `attempts` or `events` (`tenure.partition_list`).
+pub async fn partition_list(client: &impl GenericClient, table: &str) -> Result<Vec<Partition>> {
+    Call::new("partition_list").with("p_table", &table).rows(client).await
+}
