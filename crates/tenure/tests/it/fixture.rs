@@ -417,6 +417,30 @@ pub(crate) async fn until(client: &Client, sql: &str, params: &[&dyn Param], wha
     }
 }
 
+/// Waits for all of them at once.
+pub(crate) async fn all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
+    let mut pending: Vec<_> = futures.into_iter().map(Box::pin).collect();
+    let mut done: Vec<Option<F::Output>> = pending.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        let mut open = false;
+        for (future, slot) in pending.iter_mut().zip(&mut done) {
+            if slot.is_none() {
+                match future.as_mut().poll(context) {
+                    std::task::Poll::Ready(output) => *slot = Some(output),
+                    std::task::Poll::Pending => open = true,
+                }
+            }
+        }
+        if open {
+            std::task::Poll::Pending
+        } else {
+            std::task::Poll::Ready(())
+        }
+    })
+    .await;
+    done.into_iter().map(|slot| slot.expect("polled to its end")).collect()
+}
+
 /// Asserts what must hold whatever happened: each job is in exactly one place, each waiting job is found at its
 /// address, and no lease counts fewer jobs than it holds.
 pub(crate) async fn check_invariants(client: &Client) {

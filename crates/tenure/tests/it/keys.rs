@@ -6,8 +6,8 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{
-    Claimed, Db, check_invariants, claim, claim_with, enqueue, enqueue_with, get, id_of, one, reap, refused, rows, run,
-    state, until_blocked, verb,
+    Claimed, Db, all, check_invariants, claim, claim_with, enqueue, enqueue_with, get, id_of, one, reap, refused, rows,
+    run, state, until_blocked, verb,
 };
 
 /// Enqueues under the key and answers with the job and whether it stood already.
@@ -45,8 +45,7 @@ async fn many_concurrent_enqueues_of_one_key_make_one_job() {
     }
     for round in 0..5 {
         let key = format!("key {round}");
-        let answers: Vec<(Uuid, bool)> =
-            futures_all(clients.iter().map(|client| keyed(client, "race", &key)).collect()).await;
+        let answers: Vec<(Uuid, bool)> = all(clients.iter().map(|client| keyed(client, "race", &key)).collect()).await;
         assert_eq!(
             answers.iter().filter(|(_, duplicate)| !duplicate).count(),
             1,
@@ -58,30 +57,6 @@ async fn many_concurrent_enqueues_of_one_key_make_one_job() {
     let stored: i64 = get(&clients[0], "select count(*) from tenure.jobs", &[]).await;
     assert_eq!(stored, 5);
     check_invariants(&clients[0]).await;
-}
-
-/// Waits for all of them at once.
-pub(crate) async fn futures_all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
-    let mut pending: Vec<_> = futures.into_iter().map(Box::pin).collect();
-    let mut done: Vec<Option<F::Output>> = pending.iter().map(|_| None).collect();
-    std::future::poll_fn(|context| {
-        let mut open = false;
-        for (future, slot) in pending.iter_mut().zip(&mut done) {
-            if slot.is_none() {
-                match future.as_mut().poll(context) {
-                    std::task::Poll::Ready(output) => *slot = Some(output),
-                    std::task::Poll::Pending => open = true,
-                }
-            }
-        }
-        if open {
-            std::task::Poll::Pending
-        } else {
-            std::task::Poll::Ready(())
-        }
-    })
-    .await;
-    done.into_iter().map(|slot| slot.expect("polled to its end")).collect()
 }
 
 /// Proves: S22, S23. Guards: D2, D28. Rule: 1.
@@ -398,7 +373,7 @@ async fn batches_with_the_same_keys_in_any_order_never_deadlock() {
                 made.len()
             }
         });
-        let made = futures_all(batches.collect()).await;
+        let made = all(batches.collect()).await;
         assert_eq!(
             made.iter().sum::<usize>(),
             if round < 3 { 40 } else { made.iter().sum() }

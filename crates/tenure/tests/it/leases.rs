@@ -1,0 +1,741 @@
+//! Who holds work proves it: claims, heartbeats and the reaper.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+use crate::fixture::{
+    Claimed, Db, all, check_invariants, claim, claim_with, enqueue, enqueue_with, get, one, raised, reap, refused,
+    rows, run, state, try_rows, until_blocked, verb,
+};
+
+/// Every function that needs the lease, with arguments that are right but for the lease.
+const HOLDER_VERBS: [(&str, &str); 8] = [
+    ("job_start", ""),
+    ("job_progress", ", '{\"percent\": 1}'"),
+    ("job_heartbeat", ""),
+    ("job_complete", ""),
+    ("job_fail", ", 'broken'"),
+    ("job_snooze", ", 60"),
+    ("job_release", ""),
+    ("job_acknowledge_cancel", ""),
+];
+
+async fn policy(client: &Client, kind: &str, policy: Value) {
+    let set = one(client, "select tenure.kind_set($1, $2)", &[&kind, &policy]).await;
+    assert_eq!(set["kind"], kind, "{set}");
+}
+
+async fn leases(client: &Client) -> i64 {
+    get(client, "select count(*) from tenure.leases", &[]).await
+}
+
+/// What a heartbeat answers for each of them.
+async fn beat(client: &Client, held: &[Claimed]) -> Vec<String> {
+    let ids: Vec<Uuid> = held.iter().map(|it| it.job_id).collect();
+    let tokens: Vec<Uuid> = held.iter().map(|it| it.token).collect();
+    let sql = "select status from tenure.job_heartbeat_many($1, $2)";
+    let answers = rows(client, sql, &[&ids, &tokens]).await;
+    answers.iter().map(|row| row.get(0)).collect()
+}
+
+/// Proves: S99, S111, S120, S148. Guards: D46.
+#[tokio::test]
+async fn two_workers_never_claim_one_job() {
+    let db = Db::open().await;
+    let mut clients = Vec::new();
+    for _ in 0..10 {
+        clients.push(db.client().await);
+    }
+    for kind in ["a", "b", "c"] {
+        let kinds = vec![kind; 100];
+        rows(&clients[0], "select job_id from tenure.job_enqueue_many($1)", &[&kinds]).await;
+    }
+    let takers = clients.iter().enumerate().map(|(n, client)| async move {
+        let mut taken = Vec::new();
+        loop {
+            // Whole lanes and single ones, one job and many.
+            let kinds = if n % 2 == 0 { "" } else { ", p_kinds => array['a', 'c']" };
+            let got = claim_with(client, &format!("w{n}"), &format!(", p_limit => {}{kinds}", 1 + 3 * n)).await;
+            if got.is_empty() {
+                return taken;
+            }
+            taken.extend(got);
+        }
+    });
+    let taken: Vec<Claimed> = all(takers.collect()).await.into_iter().flatten().collect();
+    let left: i64 = get(&clients[0], "select count(*) from tenure.ready", &[]).await;
+    assert_eq!(taken.len() as i64 + left, 300);
+    assert_eq!(left, 0, "the workers of all kinds leave nothing");
+    let jobs: BTreeSet<Uuid> = taken.iter().map(|it| it.job_id).collect();
+    assert_eq!(jobs.len(), 300, "each job went to one worker");
+    check_invariants(&clients[0]).await;
+}
+
+/// Proves: S113, S118, S150, S241. Guards: D8, D71.
+#[tokio::test]
+async fn a_lost_lease_cannot_complete_nor_do_anything_else() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    enqueue(&c, "a").await;
+    let lost = claim(&c, "w").await;
+    verb(&c, "job_start", &lost, "").await;
+    db.advance("6 minutes").await;
+    assert_eq!(
+        reap(&c).await,
+        [(lost.job_id, "expired".to_owned(), "retry_waiting".to_owned())]
+    );
+    for (function, arguments) in HOLDER_VERBS {
+        let answer = verb(&c, function, &lost, arguments).await;
+        refused(&answer, "stale_lease");
+        assert_eq!(state(&c, lost.job_id).await, "retry_waiting", "{function}");
+    }
+    // The same worker holds it again: its name is no proof, only the new token is.
+    db.advance("1 minute").await;
+    let again = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+    assert_eq!(again.job_id, lost.job_id);
+    assert_ne!(again.token, lost.token);
+    for (function, arguments) in HOLDER_VERBS {
+        refused(&verb(&c, function, &lost, arguments).await, "stale_lease");
+        assert_eq!(state(&c, lost.job_id).await, "in_progress", "{function}");
+    }
+    assert_eq!(beat(&c, &[lost, again.clone()]).await, ["lost", "ok"]);
+    let done = verb(&c, "job_complete", &again, "").await;
+    assert_eq!(done["state"], "succeeded");
+}
+
+/// Proves: S113. Guards: D71.
+#[tokio::test]
+async fn an_expired_lease_is_refused_before_anybody_reaped_it() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    enqueue(&c, "a").await;
+    let held = claim(&c, "w").await;
+    db.advance("6 minutes").await;
+    for (function, arguments) in HOLDER_VERBS {
+        let answer = verb(&c, function, &held, arguments).await;
+        // A heartbeat says that it is too late, which is all that a worker needs to know.
+        let code = if function == "job_heartbeat" {
+            "stale_lease"
+        } else {
+            "lease_expired"
+        };
+        refused(&answer, code);
+        assert_eq!(state(&c, held.job_id).await, "leased", "{function}");
+    }
+    assert_eq!(beat(&c, std::slice::from_ref(&held)).await, ["lost"]);
+    let until: bool = get(&c, "select until <= tenure.now() from tenure.leases", &[]).await;
+    assert!(until, "a heartbeat never revives a lease");
+    let held_now = rows(&c, "select job_id from tenure.job_held($1)", &[&held.token]).await;
+    assert!(held_now.is_empty(), "it holds nothing any more");
+}
+
+/// A wrong token, a token of another job, and a job that never was. Proves: S113.
+#[tokio::test]
+async fn only_the_token_of_the_lease_is_proof() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    enqueue(&c, "a").await;
+    enqueue(&c, "a").await;
+    let (one, two) = (claim(&c, "w").await, claim(&c, "w").await);
+    let wrong = [
+        Claimed {
+            token: two.token,
+            ..one.clone()
+        },
+        Claimed {
+            token: Uuid::new_v4(),
+            ..one.clone()
+        },
+        Claimed {
+            job_id: Uuid::now_v7(),
+            ..one.clone()
+        },
+    ];
+    for it in &wrong {
+        for (function, arguments) in HOLDER_VERBS {
+            refused(&verb(&c, function, it, arguments).await, "stale_lease");
+        }
+    }
+    assert_eq!(beat(&c, &wrong).await, ["lost"; 3]);
+    assert_eq!(state(&c, one.job_id).await, "leased");
+}
+
+/// Proves: S106, S143. Guards: D43, D50. Rule: 7.
+#[tokio::test]
+async fn one_heartbeat_renews_all_leases_and_answers_for_each_job() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for kind in ["a", "a", "b", "a"] {
+        enqueue(&c, kind).await;
+    }
+    let held = claim_with(&c, "w", ", p_limit => 10").await;
+    assert_eq!(held.len(), 4);
+    assert_eq!(leases(&c).await, 2, "one lease row per lane and claim");
+    one(&c, "select tenure.job_cancel($1, 'superseded')", &[&held[1].job_id]).await;
+    one(
+        &c,
+        "select tenure.job_cancel($1, 'at once', 'force')",
+        &[&held[2].job_id],
+    )
+    .await;
+    db.advance("4 minutes").await;
+    assert_eq!(beat(&c, &held).await, ["ok", "cancel", "lost", "ok"]);
+    // Twice as long as a lease, in steps shorter than one.
+    for _ in 0..3 {
+        db.advance("4 minutes").await;
+        assert!(reap(&c).await.is_empty());
+        assert_eq!(beat(&c, &held[..1]).await, ["ok"]);
+    }
+    assert_eq!(state(&c, held[0].job_id).await, "leased", "a renewal changes no state");
+    let renewals: i32 = get(&c, "select max(renewals) from tenure.leases", &[]).await;
+    assert_eq!(renewals, 4);
+    let seen: String = get(
+        &c,
+        "select cancel_reason from tenure.job_heartbeat_many(array[$1], array[$2])",
+        &[&held[1].job_id, &held[1].token],
+    )
+    .await;
+    assert_eq!(seen, "superseded");
+}
+
+/// Proves: S25, S118, S149, S197. Guards: D23, D67.
+#[tokio::test]
+async fn the_reaper_takes_expired_jobs_whether_leased_or_in_progress() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    enqueue(&c, "a").await;
+    enqueue(&c, "a").await;
+    let held = claim_with(&c, "w", ", p_limit => 2").await;
+    verb(&c, "job_start", &held[0], "").await;
+    assert!(reap(&c).await.is_empty(), "nothing has expired yet");
+    db.advance("6 minutes").await;
+    let dry = rows(&c, "select job_id, finding, state from tenure.job_reap('dry_run')", &[]).await;
+    assert_eq!(dry.len(), 2, "a dry run tells");
+    assert_eq!(state(&c, held[0].job_id).await, "in_progress", "and changes nothing");
+    let reaped: BTreeSet<Uuid> = reap(&c).await.into_iter().map(|it| it.0).collect();
+    assert_eq!(reaped, held.iter().map(|it| it.job_id).collect());
+    assert_eq!(leases(&c).await, 0, "a lease of which nothing is left goes");
+    assert_eq!(state(&c, held[0].job_id).await, "retry_waiting");
+    assert_eq!(state(&c, held[1].job_id).await, "retry_waiting");
+    let again = claim(&c, "w2").await;
+    assert_eq!(
+        again.job_id, held[1].job_id,
+        "the one that never started is claimable at once"
+    );
+    check_invariants(&c).await;
+}
+
+/// Rule: 5.
+#[tokio::test]
+async fn the_reaper_never_waits_for_anybody() {
+    let db = Db::open().await;
+    let (a, b) = (db.client().await, db.client().await);
+    policy(&a, "timed", json!({"run_timeout_seconds": 10})).await;
+    for kind in ["plain", "plain", "timed", "timed"] {
+        enqueue(&a, kind).await;
+    }
+    let plain = claim_with(&a, "w", ", p_limit => 2, p_kinds => array['plain']").await;
+    let timed = claim_with(
+        &a,
+        "w",
+        ", p_limit => 2, p_kinds => array['timed'], p_mode => 'started'",
+    )
+    .await;
+
+    // Somebody has a run of each lease locked; the second run of the timed lease is past its time, its lease lives.
+    db.advance("20 seconds").await;
+    run(&a, "begin").await;
+    verb(&a, "job_complete", &timed[0], "").await;
+    one(&a, "select tenure.job_cancel($1, 'superseded')", &[&plain[0].job_id]).await;
+    run(&b, "begin; set local lock_timeout = '100ms'").await;
+    let found = reap(&b).await;
+    assert_eq!(
+        found,
+        [(timed[1].job_id, "timed_out".to_owned(), "retry_waiting".to_owned())]
+    );
+    run(&b, "commit").await;
+    run(&a, "commit").await;
+    check_invariants(&a).await;
+
+    // All leases have run out now; one job is locked and stays for the next round, with its lease.
+    db.advance("10 minutes").await;
+    run(&a, "begin").await;
+    rows(
+        &a,
+        "select from tenure.active where job_id = $1 for update",
+        &[&plain[0].job_id],
+    )
+    .await;
+    run(&b, "begin; set local lock_timeout = '100ms'").await;
+    let found: Vec<Uuid> = reap(&b).await.into_iter().map(|it| it.0).collect();
+    assert_eq!(found, [plain[1].job_id]);
+    run(&b, "commit").await;
+    run(&a, "commit").await;
+    let found: Vec<Uuid> = reap(&b).await.into_iter().map(|it| it.0).collect();
+    assert_eq!(found, [plain[0].job_id]);
+    assert_eq!(leases(&a).await, 0);
+    assert_eq!(
+        state(&a, plain[0].job_id).await,
+        "cancelled",
+        "its cancel request outlived its lease"
+    );
+    check_invariants(&a).await;
+}
+
+/// The reaper sees the lease as expired by its snapshot; the heartbeat that has just renewed it wins. Rule: 5.
+#[tokio::test]
+async fn the_reaper_never_takes_what_a_heartbeat_has_just_renewed() {
+    let db = Db::open().await;
+    let (a, b) = (db.client().await, db.client().await);
+    enqueue(&a, "a").await;
+    let held = claim(&a, "w").await;
+    db.advance("290 seconds").await;
+    run(&a, "begin").await;
+    assert_eq!(beat(&a, std::slice::from_ref(&held)).await, ["ok"]);
+    db.advance("20 seconds").await;
+    assert!(reap(&b).await.is_empty(), "the heartbeat holds the lease");
+    run(&a, "commit").await;
+    assert!(reap(&b).await.is_empty(), "the lease is renewed");
+    assert_eq!(verb(&a, "job_complete", &held, "").await["state"], "succeeded");
+}
+
+/// Rule: 5.
+#[tokio::test]
+async fn a_heartbeat_that_meets_the_reaper_is_lost() {
+    let db = Db::open().await;
+    let (a, b) = (db.client().await, db.client().await);
+    enqueue(&a, "a").await;
+    let held = claim(&a, "w").await;
+    db.advance("6 minutes").await;
+    run(&b, "begin").await;
+    assert_eq!(reap(&b).await.len(), 1);
+    assert_eq!(beat(&a, std::slice::from_ref(&held)).await, ["lost"]);
+    run(&b, "commit").await;
+    assert_eq!(beat(&a, std::slice::from_ref(&held)).await, ["lost"]);
+    assert_eq!(state(&a, held.job_id).await, "retry_waiting");
+}
+
+/// Two reapers share the work, and each job is reaped once. Rule: 5.
+#[tokio::test]
+async fn many_reapers_at_once_reap_each_job_once() {
+    let db = Db::open().await;
+    let mut clients = Vec::new();
+    for _ in 0..5 {
+        clients.push(db.client().await);
+    }
+    let kinds = vec!["a"; 200];
+    rows(&clients[0], "select job_id from tenure.job_enqueue_many($1)", &[&kinds]).await;
+    for n in 0..20 {
+        claim_with(&clients[0], &format!("w{n}"), ", p_limit => 10").await;
+    }
+    db.advance("6 minutes").await;
+    let found: Vec<_> = all(clients.iter().map(reap).collect())
+        .await
+        .into_iter()
+        .flatten()
+        .collect();
+    let jobs: BTreeSet<Uuid> = found.iter().map(|it| it.0).collect();
+    assert_eq!((found.len(), jobs.len()), (200, 200));
+    check_invariants(&clients[0]).await;
+}
+
+/// Guards: D24, D88. Rule: 7.
+#[tokio::test]
+async fn a_held_job_without_a_lease_is_expired() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    enqueue(&c, "a").await;
+    let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+    run(&c, "delete from tenure.leases").await;
+    refused(&verb(&c, "job_complete", &held, "").await, "lease_expired");
+    assert_eq!(beat(&c, std::slice::from_ref(&held)).await, ["lost"]);
+    assert_eq!(
+        reap(&c).await,
+        [(held.job_id, "expired".to_owned(), "retry_waiting".to_owned())]
+    );
+    check_invariants(&c).await;
+}
+
+/// Proves: S103. Guards: D5, D25.
+#[tokio::test]
+async fn a_job_that_kills_its_worker_runs_out_of_attempts() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let job = enqueue_with(&c, "a", ", p_attempts_max => 3").await;
+    for attempt in 1..=3_i16 {
+        let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+        assert_eq!(
+            (held.attempt, held.run),
+            (attempt, i32::from(attempt)),
+            "the claim counts, not the end"
+        );
+        db.advance("1 hour").await;
+        assert_eq!(reap(&c).await.len(), 1);
+        db.advance("1 hour").await;
+    }
+    assert_eq!(state(&c, job).await, "dead_letter");
+    let letter = rows(
+        &c,
+        "select attempts, error_code, final_error from tenure.dead_letters where job_id = $1",
+        &[&job],
+    )
+    .await;
+    assert_eq!(
+        (letter[0].get::<_, i32>(0), letter[0].get::<_, &str>(1)),
+        (3, "expired")
+    );
+    assert!(letter[0].get::<_, &str>(2).contains("lease"));
+    let over: i64 = get(
+        &c,
+        "select count(*) from tenure.attempts a join tenure.jobs j using (job_id) where a.attempt > j.attempts_max",
+        &[],
+    )
+    .await;
+    assert_eq!(over, 0);
+}
+
+/// Rule: 7.
+#[tokio::test]
+async fn expiry_before_start_gives_the_attempt_back_up_to_twice_the_runs() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let job = enqueue_with(&c, "a", ", p_attempts_max => 2").await;
+    for run in 1..=4 {
+        let held = claim(&c, "w").await;
+        assert_eq!(
+            (held.attempt, held.run),
+            (1, run),
+            "the attempt was given back, the run was not"
+        );
+        db.advance("6 minutes").await;
+        assert_eq!(reap(&c).await.len(), 1);
+    }
+    assert_eq!(state(&c, job).await, "dead_letter");
+    let code: String = get(
+        &c,
+        "select error_code from tenure.attempts where job_id = $1 and final",
+        &[&job],
+    )
+    .await;
+    assert_eq!(code, "never_started");
+}
+
+/// Proves: S209. Rule: 7.
+#[tokio::test]
+async fn too_many_renewals_end_one_job_and_not_its_neighbours() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    policy(&c, "a", json!({"renewals_max": 2, "lease_seconds": 10})).await;
+    enqueue(&c, "a").await;
+    enqueue(&c, "a").await;
+    let held = claim_with(&c, "w", ", p_limit => 2").await;
+    verb(&c, "job_start", &held[0], "").await;
+    for _ in 0..3 {
+        assert!(reap(&c).await.is_empty());
+        db.advance("8 seconds").await;
+        assert_eq!(beat(&c, &held).await, ["ok", "ok"]);
+    }
+    verb(&c, "job_start", &held[1], "").await;
+    db.advance("8 seconds").await;
+    assert_eq!(beat(&c, &held).await, ["ok", "ok"], "the lease lives");
+    assert_eq!(
+        reap(&c).await,
+        [(held[0].job_id, "renewals_exceeded".to_owned(), "dead_letter".to_owned())]
+    );
+    assert_eq!(beat(&c, &held).await, ["lost", "ok"]);
+    assert_eq!(verb(&c, "job_complete", &held[1], "").await["state"], "succeeded");
+    refused(&verb(&c, "job_complete", &held[0], "").await, "stale_lease");
+    check_invariants(&c).await;
+}
+
+/// Rule: 7.
+#[tokio::test]
+async fn a_run_past_its_timeout_ends_while_its_lease_lives() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    policy(&c, "a", json!({"run_timeout_seconds": 60, "attempts_max": 2})).await;
+    enqueue(&c, "a").await;
+    enqueue(&c, "a").await;
+    let held = claim_with(&c, "w", ", p_limit => 2").await;
+    verb(&c, "job_start", &held[0], "").await;
+    db.advance("50 seconds").await;
+    verb(&c, "job_start", &held[1], "").await;
+    assert!(reap(&c).await.is_empty());
+    db.advance("20 seconds").await;
+    assert_eq!(beat(&c, &held).await, ["ok", "ok"]);
+    assert_eq!(
+        reap(&c).await,
+        [(held[0].job_id, "timed_out".to_owned(), "retry_waiting".to_owned())]
+    );
+    assert_eq!(
+        beat(&c, &held).await,
+        ["lost", "ok"],
+        "counted from each job's own start"
+    );
+    db.advance("1 hour").await;
+    reap(&c).await;
+    check_invariants(&c).await;
+}
+
+/// Rule: 7.
+#[tokio::test]
+async fn the_end_of_its_last_job_deletes_a_lease() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for kind in ["a", "a", "b"] {
+        enqueue(&c, kind).await;
+    }
+    let held = claim_with(&c, "w", ", p_limit => 3").await;
+    assert_eq!(leases(&c).await, 2);
+    verb(&c, "job_complete", &held[0], "").await;
+    assert_eq!(leases(&c).await, 2);
+    verb(&c, "job_release", &held[1], "").await;
+    assert_eq!(leases(&c).await, 1);
+    one(
+        &c,
+        "select tenure.job_cancel($1, 'at once', 'force')",
+        &[&held[2].job_id],
+    )
+    .await;
+    assert_eq!(leases(&c).await, 0);
+    check_invariants(&c).await;
+}
+
+/// Proves: S65, S66, S154, S155. Guards: D9, D70.
+#[tokio::test]
+async fn a_lease_is_as_long_as_asked_within_the_bounds_of_policy() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let length = async |arguments: &str| -> f64 {
+        enqueue(&c, "a").await;
+        let sql = format!(
+            "select extract(epoch from leased_until - leased_at)::float8 from tenure.job_claim_many('w', p_kinds => array['a']{arguments})"
+        );
+        get(&c, &sql, &[]).await
+    };
+    assert_eq!(length("").await, 300.0);
+    assert_eq!(length(", p_lease_seconds => 7").await, 7.0);
+    assert_eq!(length(", p_lease_seconds => 3600").await, 3600.0);
+    for seconds in [0, -1, 3601, i32::MAX] {
+        let sql = "select job_id from tenure.job_claim_many('w', p_lease_seconds => $1)";
+        raised(try_rows(&c, sql, &[&seconds]).await, "lease_seconds_out_of_range");
+        refused(
+            &one(&c, "select tenure.job_claim('w', p_lease_seconds => $1)", &[&seconds]).await,
+            "lease_seconds_out_of_range",
+        );
+        let sql = "select status from tenure.job_heartbeat_many('{}', '{}', $1)";
+        raised(try_rows(&c, sql, &[&seconds]).await, "lease_seconds_out_of_range");
+    }
+    policy(&c, "a", json!({"lease_seconds": 20, "lease_seconds_max": 40})).await;
+    assert_eq!(length("").await, 20.0);
+    assert_eq!(
+        length(", p_lease_seconds => 3600").await,
+        40.0,
+        "the kind's own bound holds"
+    );
+    policy(&c, "a", json!({"lease_seconds": null, "lease_seconds_max": null})).await;
+    one(&c, "select tenure.config_set('queue.lease.duration_sec', '50')", &[]).await;
+    assert_eq!(length("").await, 50.0, "a changed key holds at once");
+}
+
+/// Proves: S15. Guards: D24, D59. What the tables can hold: a waiting job has no lease, a held one has owner and end.
+#[tokio::test]
+async fn a_lease_has_owner_and_end_and_only_held_jobs_have_one() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let waiting = enqueue_with(&c, "a", ", p_priority => 'bulk'").await;
+    enqueue(&c, "a").await;
+    let held = claim(&c, "w").await;
+    let lease =
+        "select lease_owner, lease_until is not null, picked_at is not null from tenure.job_queue where job_id = $1";
+    let seen = rows(&c, lease, &[&held.job_id]).await;
+    assert_eq!(seen[0].get::<_, Option<&str>>(0), Some("w"));
+    assert!(seen[0].get::<_, bool>(1) && seen[0].get::<_, bool>(2));
+    let seen = rows(&c, lease, &[&waiting]).await;
+    assert_eq!(seen[0].get::<_, Option<&str>>(0), None);
+    assert!(!seen[0].get::<_, bool>(1));
+    verb(&c, "job_complete", &held, "").await;
+    let seen = rows(&c, lease, &[&held.job_id]).await;
+    assert_eq!(seen[0].get::<_, Option<&str>>(0), None);
+    for broken in [
+        "update tenure.leases set owner = ' '",
+        "update tenure.leases set owner = null",
+        "update tenure.leases set until = null",
+        "update tenure.active set token = null",
+        "update tenure.active set run_until = tenure.now()",
+        "update tenure.active set cancel_requested_at = tenure.now()",
+        "update tenure.ready set state = 'leased'",
+        "update tenure.ready set attempts = -1",
+    ] {
+        claim_with(&c, "w", "").await;
+        enqueue(&c, "a").await;
+        assert!(c.batch_execute(broken).await.is_err(), "the schema accepts: {broken}");
+    }
+}
+
+/// The lock order holds: ends, cancels, heartbeats, releases and reapers on the same jobs and leases, in any order of
+/// theirs, never deadlock, and every job stays in exactly one place. Rule: 6, 7, 11.
+#[tokio::test]
+async fn everything_at_once_never_deadlocks_and_loses_nothing() {
+    const ROUNDS: usize = 40;
+    let db = Db::open().await;
+    let setup = db.client().await;
+    policy(&setup, "b", json!({"run_timeout_seconds": 120})).await;
+    policy(&setup, "c", json!({"on_exhausted": "fail", "attempts_max": 2})).await;
+    for kind in ["a", "b", "c", "d"] {
+        let kinds = vec![kind; 60];
+        rows(&setup, "select job_id from tenure.job_enqueue_many($1)", &[&kinds]).await;
+    }
+    let ids = rows(&setup, "select job_id from tenure.jobs order by job_id", &[]).await;
+    let ids: Vec<Uuid> = ids.iter().map(|row| row.get(0)).collect();
+    let held: RefCell<Vec<Claimed>> = RefCell::default();
+    let pick = |seed: usize, length: usize| seed.wrapping_mul(2_654_435_761) % length.max(1);
+
+    let mut actors: Vec<std::pin::Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
+    for n in 0..10_usize {
+        let client = db.client().await;
+        let (held, ids, db) = (&held, &ids, &db);
+        actors.push(Box::pin(async move {
+            for round in 0..ROUNDS {
+                let seed = n * 1000 + round;
+                let mut mine: Vec<Claimed> = held.borrow().iter().rev().take(30).cloned().collect();
+                if seed % 2 == 0 {
+                    mine.reverse();
+                }
+                let jobs: Vec<Uuid> = mine.iter().map(|it| it.job_id).collect();
+                let tokens: Vec<Uuid> = mine.iter().map(|it| it.token).collect();
+                match n {
+                    0 | 1 => {
+                        let got = claim_with(&client, &format!("w{n}"), ", p_limit => 12, p_mode => 'started'").await;
+                        held.borrow_mut().extend(got);
+                    }
+                    2..=4 => {
+                        let words = ["succeeded", "failed", "released", "snoozed"];
+                        let outcomes: Vec<&str> = (0..jobs.len()).map(|it| words[pick(seed + it, 4)]).collect();
+                        let delays = vec![0; jobs.len()];
+                        let sql = "select status from tenure.job_end_many($1, $2, $3, p_delay_seconds => $4)";
+                        rows(&client, sql, &[&jobs, &tokens, &outcomes, &delays]).await;
+                    }
+                    5 | 6 => {
+                        beat(&client, &mine).await;
+                    }
+                    7 => {
+                        let mode = if seed % 3 == 0 { "force" } else { "cooperative" };
+                        let job = ids[pick(seed, ids.len())];
+                        one(&client, "select tenure.job_cancel($1, 'stress', $2)", &[&job, &mode]).await;
+                    }
+                    8 => {
+                        let job = ids[pick(seed + 7, ids.len())];
+                        one(&client, "select tenure.job_retry($1)", &[&job]).await;
+                        one(
+                            &client,
+                            "select tenure.job_dead_letter($1, 'stress')",
+                            &[&ids[pick(seed + 3, ids.len())]],
+                        )
+                        .await;
+                    }
+                    _ => {
+                        db.advance("20 seconds").await;
+                        reap(&client).await;
+                    }
+                }
+            }
+        }));
+    }
+    all(actors).await;
+    check_invariants(&setup).await;
+    // What is left can still be worked off: nothing is stuck.
+    db.advance("1 hour").await;
+    for _ in 0..20 {
+        reap(&setup).await;
+        db.advance("1 hour").await;
+    }
+    let stuck: i64 = get(&setup, "select count(*) from tenure.active", &[]).await;
+    assert_eq!((stuck, leases(&setup).await), (0, 0));
+    check_invariants(&setup).await;
+}
+
+/// Leases use the database's clock when the call is made, not when its transaction began. Rule: 12.
+#[tokio::test]
+async fn a_lease_taken_late_in_a_transaction_is_as_long_as_any() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    enqueue(&c, "a").await;
+    run(&c, "begin; select now()").await;
+    db.advance("1 hour").await;
+    let held = claim(&c, "w").await;
+    run(&c, "commit").await;
+    assert_eq!(beat(&c, std::slice::from_ref(&held)).await, ["ok"]);
+}
+
+/// Two may look at the machine's own clock: `doctor` compares it, and a migration is stamped with it. Rule: 12.
+#[tokio::test]
+async fn every_function_reads_the_clock_once_and_only_that_clock() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let wrong = rows(
+        &c,
+        "select p.proname::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+          where n.nspname = 'tenure' and p.proname not in ('now', 'doctor', 'installation_stamp')
+            and (regexp_count(p.prosrc, 'tenure\\.now\\(\\)') > 1
+                 or p.prosrc ~ '(clock_timestamp|statement_timestamp|transaction_timestamp|[^.a-z_]now)\\(\\)|current_timestamp')",
+        &[],
+    )
+    .await;
+    let wrong: Vec<String> = wrong.iter().map(|row| row.get(0)).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// A claim whose answer was lost is found by its token, and a token serves one claim. Rule: 10.
+#[tokio::test]
+async fn a_claim_whose_answer_was_lost_is_found_by_its_token() {
+    let db = Db::open().await;
+    let (c, other) = (db.client().await, db.client().await);
+    for kind in ["a", "b", "a"] {
+        enqueue(&c, kind).await;
+    }
+    let token = Uuid::new_v4();
+    let held = "select * from tenure.job_held($1)";
+    assert!(
+        rows(&c, held, &[&token]).await.is_empty(),
+        "nothing was committed: claim again"
+    );
+    let sql = "select * from tenure.job_claim_many('w', p_limit => 2, p_token => $1, p_mode => 'started')";
+    let claimed: Vec<Claimed> = rows(&c, sql, &[&token]).await.iter().map(Claimed::of).collect();
+    let found: Vec<Claimed> = rows(&other, held, &[&token]).await.iter().map(Claimed::of).collect();
+    let jobs = |it: &[Claimed]| {
+        it.iter()
+            .map(|it| (it.job_id, it.run, it.state.clone()))
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(jobs(&found), jobs(&claimed));
+    raised(try_rows(&c, sql, &[&token]).await, "token_reused");
+    let ready: i64 = get(&c, "select count(*) from tenure.ready", &[]).await;
+    assert_eq!(ready, 1, "the refused claim took nothing");
+    verb(&c, "job_complete", &claimed[0], "").await;
+    assert_eq!(rows(&c, held, &[&token]).await.len(), 1, "only what is still held");
+}
+
+/// Two starts of one job, and a start that meets a cancel request: the handler runs once, and knows. Rule: 8.
+#[tokio::test]
+async fn a_start_that_waited_for_a_cancel_request_is_confirmed_as_started() {
+    let db = Db::open().await;
+    let (a, b, watch) = (db.client().await, db.client().await, db.client().await);
+    enqueue(&a, "a").await;
+    let held = claim(&a, "w").await;
+    run(&a, "begin").await;
+    one(&a, "select tenure.job_cancel($1, 'superseded')", &[&held.job_id]).await;
+    let (started, ()) = tokio::join!(verb(&b, "job_start", &held, ""), async {
+        until_blocked(&watch, "job_start").await;
+        run(&a, "commit").await;
+    });
+    assert_eq!(started["status"], "started", "{started}");
+    assert!(started["started_at"].is_string(), "{started}");
+    assert_eq!(state(&watch, held.job_id).await, "in_progress");
+    assert_eq!(verb(&b, "job_start", &held, "").await["status"], "already_started");
+    assert_eq!(beat(&b, std::slice::from_ref(&held)).await, ["cancel"]);
+}
