@@ -1,0 +1,2703 @@
+-- The schema as a migrated database has it: generated, not applied. A test compares it; TENURE_WRITE=1 writes it again:
+--   TENURE_WRITE=1 cargo test -p tenure --test it schema_sql
+-- The bodies of functions are left out (they are in functions/), and so are partitions named by a date.
+
+-- tenure; Type: SCHEMA; Schema: -; Owner: -
+CREATE SCHEMA tenure;
+
+-- caller_identity; Type: TYPE
+CREATE TYPE tenure.caller_identity AS (
+	tenant_id integer,
+	principal text,
+	scope text,
+	executors text[],
+	kinds text[],
+	payload_access text
+);
+
+-- run_end; Type: TYPE
+CREATE TYPE tenure.run_end AS (
+	job_id uuid,
+	tenant_id integer,
+	lane integer,
+	run integer,
+	attempt integer,
+	token uuid,
+	owner text,
+	leased_at timestamp with time zone,
+	started_at timestamp with time zone,
+	due timestamp with time zone,
+	cancel_requested_at timestamp with time zone,
+	cancel_by text,
+	cancel_reason text,
+	outcome text,
+	error_code text,
+	error_class text,
+	error_message text,
+	delay_seconds integer,
+	result jsonb,
+	result_ref text
+);
+
+-- tuning; Type: TYPE
+CREATE TYPE tenure.tuning AS (
+	jobs_open boolean,
+	heartbeat_open boolean,
+	notify_open boolean,
+	lease_seconds integer,
+	lease_seconds_max integer,
+	stale_seconds integer,
+	attempts_max integer,
+	backoff_base_seconds integer,
+	jitter_percent integer,
+	strict_kinds boolean
+);
+
+-- acts_as(text); Type: FUNCTION
+CREATE FUNCTION tenure.acts_as(p_role text) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- attempts_only_amended(); Type: FUNCTION
+CREATE FUNCTION tenure.attempts_only_amended() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- backoff_seconds(integer, integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer) RETURNS double precision
+    LANGUAGE sql PARALLEL SAFE
+    AS $$...$$;
+
+-- caller(); Type: FUNCTION
+CREATE FUNCTION tenure.caller() RETURNS tenure.caller_identity
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_config_key(text); Type: FUNCTION
+CREATE FUNCTION tenure.check_config_key(p_key text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_driven(tenure.caller_identity, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_executor text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_enqueue_rights(tenure.caller_identity, integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_executor(text); Type: FUNCTION
+CREATE FUNCTION tenure.check_executor(p_executor text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_gate(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_held(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_held(p_job_id uuid, p_status text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_job(text, timestamp with time zone, jsonb, text, integer, timestamp with time zone, timestamp with time zone, integer, text, text, text, text[], text[], uuid); Type: FUNCTION
+CREATE FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload jsonb, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_job_exists(uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_name(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_name(p_what text, p_name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_number(text, bigint, bigint, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_pairs(uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_payload(text, jsonb, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_word(text, text, text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- claim_lanes(tenure.caller_identity, text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_executor text, p_kinds text[]) RETURNS integer[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- config_get(text); Type: FUNCTION
+CREATE FUNCTION tenure.config_get(p_key text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- config_list(); Type: FUNCTION
+CREATE FUNCTION tenure.config_list() RETURNS TABLE(key text, value jsonb, origin text, default_value jsonb, value_type text, value_min bigint, value_max bigint, is_gate boolean, description text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- config_set(text, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- current_epoch(); Type: FUNCTION
+CREATE FUNCTION tenure.current_epoch() RETURNS integer
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- current_tenant(); Type: FUNCTION
+CREATE FUNCTION tenure.current_tenant() RETURNS integer
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- cut_text(text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.cut_text(p_text text, p_bytes_max integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- dead_letter_list(text, text, text, timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_list(p_triage_status text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_fingerprint text DEFAULT NULL::text, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 50) RETURNS TABLE(dead_letter_id uuid, job_id uuid, kind text, executor text, attempts integer, error_code text, error_class text, final_error text, fingerprint text, moved_at timestamp with time zone, moved_by text, triage_status text, triage_note text, triaged_by text, replayed_as uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- dead_letter_replay(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- dead_letter_replay_preview(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- dead_letters; Type: TABLE
+CREATE TABLE tenure.dead_letters (
+    dead_letter_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    job_id uuid NOT NULL,
+    run integer NOT NULL,
+    kind text NOT NULL,
+    executor text NOT NULL,
+    event_domain text NOT NULL,
+    priority smallint NOT NULL,
+    attempts integer NOT NULL,
+    attempts_max smallint NOT NULL,
+    payload_classification text NOT NULL,
+    payload jsonb NOT NULL,
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    idempotency_key text,
+    affinity_key text,
+    correlation_id text,
+    parent_job_id uuid,
+    workflow_id uuid,
+    run_id uuid,
+    source_system text NOT NULL,
+    actor text NOT NULL,
+    job_created_at timestamp with time zone NOT NULL,
+    final_error text NOT NULL,
+    error_code text,
+    error_class text,
+    fingerprint text NOT NULL,
+    moved_at timestamp with time zone NOT NULL,
+    moved_by text NOT NULL,
+    triage_status text DEFAULT 'pending'::text NOT NULL,
+    triage_note text,
+    triaged_at timestamp with time zone,
+    triaged_by text,
+    replayed_as uuid,
+    replayed_at timestamp with time zone,
+    CONSTRAINT dead_letters_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT dead_letters_attempts_max_check CHECK ((attempts_max >= 1)),
+    CONSTRAINT dead_letters_check CHECK (((triage_status = 'pending'::text) OR ((triaged_at IS NOT NULL) AND (triaged_by IS NOT NULL)))),
+    CONSTRAINT dead_letters_check1 CHECK (((replayed_as IS NULL) = (replayed_at IS NULL))),
+    CONSTRAINT dead_letters_final_error_check CHECK ((final_error ~ '\S'::text)),
+    CONSTRAINT dead_letters_kind_check CHECK ((kind ~ '\S'::text)),
+    CONSTRAINT dead_letters_moved_by_check CHECK ((moved_by ~ '\S'::text)),
+    CONSTRAINT dead_letters_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT dead_letters_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
+    CONSTRAINT dead_letters_triage_status_check CHECK ((triage_status = ANY (ARRAY['pending'::text, 'acknowledged'::text, 'manual_replay'::text, 'escalated'::text, 'closed'::text])))
+);
+ALTER TABLE ONLY tenure.dead_letters FORCE ROW LEVEL SECURITY;
+
+-- TABLE dead_letters; Type: COMMENT
+COMMENT ON TABLE tenure.dead_letters IS 'Jobs that gave up, with triage and replay. They outlive the retention of their jobs.';
+
+-- dead_letter_row(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_row(p_dead_letter_id uuid) RETURNS tenure.dead_letters
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- dead_letter_show(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- dead_letter_triage(uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- doctor(); Type: FUNCTION
+CREATE FUNCTION tenure.doctor() RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- emit(timestamp with time zone, integer, text, text, text, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- end_fault(text, jsonb, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- error_fingerprint(text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- event_list(text, integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_kind text DEFAULT NULL::text, p_subject text DEFAULT NULL::text) RETURNS TABLE(cursor text, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $_$...$_$;
+
+-- events_never_change(); Type: FUNCTION
+CREATE FUNCTION tenure.events_never_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.executor_beat(p_name text, p_executor text, p_status text DEFAULT 'ok'::text, p_current_job_id uuid DEFAULT NULL::uuid, p_metadata jsonb DEFAULT '{}'::jsonb, p_instance uuid DEFAULT NULL::uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- executor_list(); Type: FUNCTION
+CREATE FUNCTION tenure.executor_list() RETURNS TABLE(executor text, role text, note text, alive bigint, last_tick_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- executor_seen(integer, text, text, integer, text, tenure.tuning, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tuning, p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- forbidden_path(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.forbidden_path(p_payload jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
+-- gate_set(text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- has_forbidden_key(text); Type: FUNCTION
+CREATE FUNCTION tenure.has_forbidden_key(p_payload_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- health(); Type: FUNCTION
+CREATE FUNCTION tenure.health() RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- heartbeats_only_executors(); Type: FUNCTION
+CREATE FUNCTION tenure.heartbeats_only_executors() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- id_floor(timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.id_floor(p_at timestamp with time zone) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- id_time(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.id_time(p_id uuid) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- installation_stamp(text); Type: FUNCTION
+CREATE FUNCTION tenure.installation_stamp(p_functions_hash text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- is_blank(text); Type: FUNCTION
+CREATE FUNCTION tenure.is_blank(p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- is_every_tenant(); Type: FUNCTION
+CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_acknowledge_cancel(uuid, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) RETURNS jsonb
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_cancel(uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_cancel(p_job_id uuid, p_reason text, p_mode text DEFAULT 'cooperative'::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_claim(text, text, text[], integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_claim(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_affinity_key text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_claim_many(text, text, text[], integer, integer, text, uuid, text, integer, integer, smallint, timestamp with time zone, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload jsonb, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$...$$;
+
+-- job_complete(uuid, uuid, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_complete(p_job_id uuid, p_token uuid, p_result jsonb DEFAULT NULL::jsonb, p_result_ref text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_dead_letter(uuid, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_end_many(uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[] DEFAULT NULL::jsonb[], p_result_refs text[] DEFAULT NULL::text[], p_error_codes text[] DEFAULT NULL::text[], p_error_classes text[] DEFAULT NULL::text[], p_error_messages text[] DEFAULT NULL::text[], p_delay_seconds integer[] DEFAULT NULL::integer[]) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- job_end_one(uuid, uuid, text, jsonb, text, text, text, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb DEFAULT NULL::jsonb, p_result_ref text DEFAULT NULL::text, p_error_code text DEFAULT NULL::text, p_error_class text DEFAULT NULL::text, p_error_message text DEFAULT NULL::text, p_delay_seconds integer DEFAULT NULL::integer) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_enqueue(text, jsonb, text, text, text, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb DEFAULT '{}'::jsonb, p_key text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_priority text DEFAULT 'normal'::text, p_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_deadline timestamp with time zone DEFAULT NULL::timestamp with time zone, p_source_ref text DEFAULT NULL::text, p_target_ref text DEFAULT NULL::text, p_payload_ref text DEFAULT NULL::text, p_classification text DEFAULT NULL::text, p_attempts_max integer DEFAULT NULL::integer, p_correlation_id text DEFAULT NULL::text, p_causation_event bigint DEFAULT NULL::bigint, p_parent_job_id uuid DEFAULT NULL::uuid, p_workflow_id uuid DEFAULT NULL::uuid, p_run_id uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_event_domain text DEFAULT NULL::text, p_source_system text DEFAULT NULL::text, p_job_id uuid DEFAULT NULL::uuid, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_enqueue_many(text[], jsonb[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads jsonb[] DEFAULT NULL::jsonb[], p_keys text[] DEFAULT NULL::text[], p_executors text[] DEFAULT NULL::text[], p_priorities integer[] DEFAULT NULL::integer[], p_due timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], p_deadlines timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], p_source_refs text[] DEFAULT NULL::text[], p_target_refs text[] DEFAULT NULL::text[], p_payload_refs text[] DEFAULT NULL::text[], p_classifications text[] DEFAULT NULL::text[], p_attempts_max integer[] DEFAULT NULL::integer[], p_correlation_ids text[] DEFAULT NULL::text[], p_causation_events bigint[] DEFAULT NULL::bigint[], p_parent_job_ids uuid[] DEFAULT NULL::uuid[], p_workflow_ids uuid[] DEFAULT NULL::uuid[], p_run_ids uuid[] DEFAULT NULL::uuid[], p_affinity_keys text[] DEFAULT NULL::text[], p_event_domains text[] DEFAULT NULL::text[], p_source_systems text[] DEFAULT NULL::text[], p_job_ids uuid[] DEFAULT NULL::uuid[], p_on_behalf_of text DEFAULT NULL::text) RETURNS TABLE(ordinal integer, job_id uuid, duplicate boolean, state text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- job_explain(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_explain(p_job_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_fail(uuid, uuid, text, text, text, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text DEFAULT 'transient'::text, p_code text DEFAULT NULL::text, p_class text DEFAULT NULL::text, p_retry_seconds integer DEFAULT NULL::integer) RETURNS jsonb
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_heartbeat(uuid, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer DEFAULT NULL::integer) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_heartbeat_many(uuid[], uuid[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_lease_seconds integer DEFAULT NULL::integer) RETURNS TABLE(job_id uuid, status text, leased_until timestamp with time zone, cancel_reason text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- job_held(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_held(p_token uuid) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload jsonb, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- job_lease(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_lease(p_job_id uuid) RETURNS TABLE(owner text, leased_at timestamp with time zone, until timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_list(text, text, text, text, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_list(p_state text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(job_id uuid, kind text, executor text, state text, priority smallint, due timestamp with time zone, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamp with time zone, error_message text, enqueued_by text, created_at timestamp with time zone, finished_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- job_payload(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_payload(p_job_id uuid) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_progress(uuid, uuid, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.job_progress(p_job_id uuid, p_token uuid, p_progress jsonb DEFAULT '{}'::jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_reap(text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_reap(p_mode text DEFAULT 'apply'::text, p_limit integer DEFAULT 500) RETURNS TABLE(job_id uuid, tenant text, kind text, finding text, worker text, state text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- job_release(uuid, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_release(p_job_id uuid, p_token uuid) RETURNS jsonb
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_retry(uuid, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_retry(p_job_id uuid, p_reason text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_settle(timestamp with time zone, text, text, tenure.run_end[]); Type: FUNCTION
+CREATE FUNCTION tenure.job_settle(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[]) RETURNS TABLE(job_id uuid, state text, next_due timestamp with time zone)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- job_show(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_show(p_job_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_snooze(uuid, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_snooze(p_job_id uuid, p_token uuid, p_seconds integer) RETURNS jsonb
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_start(uuid, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_start(p_job_id uuid, p_token uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_start_many(uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.job_start_many(p_job_ids uuid[], p_tokens uuid[]) RETURNS TABLE(job_id uuid, status text, started_at timestamp with time zone, run_until timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- job_state(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_state(p_job_id uuid) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_sweep(integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_sweep(p_limit integer DEFAULT 1000) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- job_timeline(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.job_timeline(p_job_id uuid) RETURNS TABLE(at timestamp with time zone, state text, verb text, run integer, attempt integer, actor text, worker text, detail text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_turn(uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], text, text, text[], integer, integer, text, uuid, integer, integer, smallint, timestamp with time zone, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(part text, job_id uuid, status text, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload jsonb, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- jobs_only_cleaned(); Type: FUNCTION
+CREATE FUNCTION tenure.jobs_only_cleaned() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- key_hash(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- kinds; Type: TABLE
+CREATE TABLE tenure.kinds (
+    tenant_id integer NOT NULL,
+    kind text NOT NULL,
+    executor text DEFAULT 'external_worker'::text NOT NULL,
+    event_domain text DEFAULT 'job'::text NOT NULL,
+    attempts_max smallint,
+    backoff_base_seconds integer,
+    backoff_jitter_percent smallint,
+    lease_seconds integer,
+    lease_seconds_max integer,
+    renewals_max integer,
+    run_timeout_seconds integer,
+    retention_seconds integer,
+    on_exhausted text DEFAULT 'dead_letter'::text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    updated_by text NOT NULL,
+    CONSTRAINT kinds_attempts_max_check CHECK (((attempts_max >= 1) AND (attempts_max <= 1000))),
+    CONSTRAINT kinds_backoff_base_seconds_check CHECK (((backoff_base_seconds >= 1) AND (backoff_base_seconds <= 86400))),
+    CONSTRAINT kinds_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
+    CONSTRAINT kinds_check CHECK (((lease_seconds IS NULL) OR (lease_seconds_max IS NULL) OR (lease_seconds <= lease_seconds_max))),
+    CONSTRAINT kinds_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT kinds_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
+    CONSTRAINT kinds_lease_seconds_max_check CHECK (((lease_seconds_max >= 1) AND (lease_seconds_max <= 86400))),
+    CONSTRAINT kinds_on_exhausted_check CHECK ((on_exhausted = ANY (ARRAY['dead_letter'::text, 'fail'::text]))),
+    CONSTRAINT kinds_renewals_max_check CHECK (((renewals_max >= 0) AND (renewals_max <= 1000000))),
+    CONSTRAINT kinds_retention_seconds_check CHECK (((retention_seconds >= 60) AND (retention_seconds <= 315360000))),
+    CONSTRAINT kinds_run_timeout_seconds_check CHECK (((run_timeout_seconds >= 1) AND (run_timeout_seconds <= 2592000))),
+    CONSTRAINT kinds_updated_by_check CHECK ((updated_by ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.kinds FORCE ROW LEVEL SECURITY;
+
+-- TABLE kinds; Type: COMMENT
+COMMENT ON TABLE tenure.kinds IS 'The policy of a kind. Null means: as the configuration says. A job keeps the policy it was enqueued under.';
+
+-- kind_list(); Type: FUNCTION
+CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- kind_set(text, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.kind_set(p_kind text, p_policy jsonb DEFAULT '{}'::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- kind_show(text); Type: FUNCTION
+CREATE FUNCTION tenure.kind_show(p_kind text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lane_ensure(tenure.caller_identity, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lane_open(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.lane_open(p_kind text, p_executor text DEFAULT NULL::text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lane_promote(integer[], timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- lane_wake(integer, integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.lane_wake(p_tenant_id integer, p_lanes integer[], p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lease_shrink(tenure.run_end[]); Type: FUNCTION
+CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- limit_of(text); Type: FUNCTION
+CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- login_bind(text, text, text, text[], text[], text); Type: FUNCTION
+CREATE FUNCTION tenure.login_bind(p_login text, p_tenant text DEFAULT NULL::text, p_principal text DEFAULT NULL::text, p_executors text[] DEFAULT NULL::text[], p_kinds text[] DEFAULT NULL::text[], p_payload_access text DEFAULT 'safe'::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- login_unbind(text); Type: FUNCTION
+CREATE FUNCTION tenure.login_unbind(p_login text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- mask_text(text); Type: FUNCTION
+CREATE FUNCTION tenure.mask_text(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$...$$;
+
+-- may_see(text); Type: FUNCTION
+CREATE FUNCTION tenure.may_see(p_classification text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- new_id(timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.new_id(p_at timestamp with time zone) RETURNS uuid
+    LANGUAGE sql PARALLEL SAFE
+    AS $$...$$;
+
+-- now(); Type: FUNCTION
+CREATE FUNCTION tenure.now() RETURNS timestamp with time zone
+    LANGUAGE sql PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- open_tenants(tenure.caller_identity); Type: FUNCTION
+CREATE FUNCTION tenure.open_tenants(p_caller tenure.caller_identity) RETURNS integer[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- partition_bound(text, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.partition_bound(p_table text, p_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- partition_list(text); Type: FUNCTION
+CREATE FUNCTION tenure.partition_list(p_table text) RETURNS TABLE(name text, lower_at timestamp with time zone, upper_at timestamp with time zone, total bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
+-- partition_upkeep(); Type: FUNCTION
+CREATE FUNCTION tenure.partition_upkeep() RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '2s'
+    AS $$...$$;
+
+-- priority_of(text); Type: FUNCTION
+CREATE FUNCTION tenure.priority_of(p_name text) RETURNS integer
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
+-- refusal(text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refusal_codes(); Type: FUNCTION
+CREATE FUNCTION tenure.refusal_codes() RETURNS TABLE(code text, sqlstate text)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- refusal_deadline(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.refusal_deadline(p_job_id uuid) RETURNS jsonb
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse(text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_busy(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_busy(p_job_id uuid) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_gate(text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_gate(p_key text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_state(uuid, text, text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- setting(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.setting(p_tenant_id integer, p_key text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- setting_integer(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) RETURNS integer
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- stale_check(integer); Type: FUNCTION
+CREATE FUNCTION tenure.stale_check(p_threshold_seconds integer DEFAULT NULL::integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- stream_lag(); Type: FUNCTION
+CREATE FUNCTION tenure.stream_lag() RETURNS TABLE(held_seconds double precision, pid integer, login text, application text, waiting_events bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- tenant_create(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- tenant_list(); Type: FUNCTION
+CREATE FUNCTION tenure.tenant_list() RETURNS TABLE(name text, created_at timestamp with time zone, created_by text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- tuning(integer); Type: FUNCTION
+CREATE FUNCTION tenure.tuning(p_tenant_id integer) RETURNS tenure.tuning
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- waiting_take(uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) RETURNS tenure.run_end
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- word_distance(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.word_distance(p_a text, p_b text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- worker_park(text, text[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.worker_park(p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_seconds integer DEFAULT 60) RETURNS integer[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- active; Type: TABLE
+CREATE TABLE tenure.active (
+    job_id uuid NOT NULL,
+    token uuid NOT NULL,
+    lane integer NOT NULL,
+    run integer NOT NULL,
+    attempt smallint NOT NULL,
+    due timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    run_until timestamp with time zone,
+    hold_until timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    cancel_by text,
+    cancel_reason text,
+    progress jsonb,
+    progress_at timestamp with time zone,
+    CONSTRAINT active_attempt_check CHECK ((attempt >= 1)),
+    CONSTRAINT active_check CHECK (((run_until IS NULL) OR (started_at IS NOT NULL))),
+    CONSTRAINT active_check1 CHECK (((hold_until IS NULL) OR (started_at IS NOT NULL))),
+    CONSTRAINT active_check2 CHECK (((cancel_requested_at IS NULL) = (cancel_by IS NULL))),
+    CONSTRAINT active_run_check CHECK ((run >= 1))
+)
+WITH (fillfactor='80', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+-- TABLE active; Type: COMMENT
+COMMENT ON TABLE tenure.active IS 'Held jobs: leased until started_at is set, then in_progress. A row without a living lease is expired.';
+
+-- attempts; Type: TABLE
+CREATE TABLE tenure.attempts (
+    job_id uuid NOT NULL,
+    run integer NOT NULL,
+    tenant_id integer NOT NULL,
+    lane integer NOT NULL,
+    attempt smallint NOT NULL,
+    outcome text NOT NULL,
+    state text NOT NULL,
+    final boolean NOT NULL,
+    token uuid,
+    owner text,
+    leased_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone NOT NULL,
+    next_due timestamp with time zone,
+    actor text NOT NULL,
+    reason text,
+    error_code text,
+    error_class text,
+    error_message text,
+    result jsonb,
+    result_ref text,
+    CONSTRAINT attempts_attempt_check CHECK ((attempt >= 0)),
+    CONSTRAINT attempts_check CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
+    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL))),
+    CONSTRAINT attempts_check2 CHECK (((token IS NULL) = (leased_at IS NULL))),
+    CONSTRAINT attempts_check3 CHECK (((started_at IS NULL) OR (leased_at IS NOT NULL))),
+    CONSTRAINT attempts_check4 CHECK ((started_at <= ended_at)),
+    CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'failed_permanently'::text, 'expired'::text, 'timed_out'::text, 'renewals_exceeded'::text, 'deadline_passed'::text, 'moved'::text, 'cancelled'::text, 'snoozed'::text, 'released'::text, 'rescheduled'::text]))),
+    CONSTRAINT attempts_run_check CHECK ((run >= 1)),
+    CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text])))
+)
+PARTITION BY RANGE (job_id);
+
+-- TABLE attempts; Type: COMMENT
+COMMENT ON TABLE tenure.attempts IS 'Append-only, one row per ended run; the row marked final is the terminal record. An end outside a run takes run + 1, without token.';
+
+-- attempts_p0; Type: TABLE
+CREATE TABLE tenure.attempts_p0 (
+    job_id uuid NOT NULL,
+    run integer NOT NULL,
+    tenant_id integer NOT NULL,
+    lane integer NOT NULL,
+    attempt smallint NOT NULL,
+    outcome text NOT NULL,
+    state text NOT NULL,
+    final boolean NOT NULL,
+    token uuid,
+    owner text,
+    leased_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone NOT NULL,
+    next_due timestamp with time zone,
+    actor text NOT NULL,
+    reason text,
+    error_code text,
+    error_class text,
+    error_message text,
+    result jsonb,
+    result_ref text,
+    CONSTRAINT attempts_attempt_check CHECK ((attempt >= 0)),
+    CONSTRAINT attempts_check CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
+    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL))),
+    CONSTRAINT attempts_check2 CHECK (((token IS NULL) = (leased_at IS NULL))),
+    CONSTRAINT attempts_check3 CHECK (((started_at IS NULL) OR (leased_at IS NOT NULL))),
+    CONSTRAINT attempts_check4 CHECK ((started_at <= ended_at)),
+    CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'failed_permanently'::text, 'expired'::text, 'timed_out'::text, 'renewals_exceeded'::text, 'deadline_passed'::text, 'moved'::text, 'cancelled'::text, 'snoozed'::text, 'released'::text, 'rescheduled'::text]))),
+    CONSTRAINT attempts_run_check CHECK ((run >= 1)),
+    CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text])))
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.5');
+
+-- config; Type: TABLE
+CREATE TABLE tenure.config (
+    tenant_id integer NOT NULL,
+    key text NOT NULL,
+    value jsonb NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    updated_by text NOT NULL,
+    CONSTRAINT config_updated_by_check CHECK ((updated_by ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.config FORCE ROW LEVEL SECURITY;
+
+-- TABLE config; Type: COMMENT
+COMMENT ON TABLE tenure.config IS 'Values that were set, for one tenant or (row 0) for all; anything else has its default.';
+
+-- config_keys; Type: TABLE
+CREATE TABLE tenure.config_keys (
+    key text NOT NULL,
+    value_type text NOT NULL,
+    default_value jsonb NOT NULL,
+    value_min bigint,
+    value_max bigint,
+    is_gate boolean DEFAULT false NOT NULL,
+    description text NOT NULL,
+    CONSTRAINT config_keys_check CHECK ((is_gate = ((value_type = 'boolean'::text) AND (key ~~ '%.enabled'::text)))),
+    CONSTRAINT config_keys_check1 CHECK (((value_type <> 'boolean'::text) OR (jsonb_typeof(default_value) = 'boolean'::text))),
+    CONSTRAINT config_keys_check2 CHECK (((value_type <> 'integer'::text) OR ((jsonb_typeof(default_value) = 'number'::text) AND (value_min IS NOT NULL) AND (value_max IS NOT NULL)))),
+    CONSTRAINT config_keys_key_check CHECK ((key ~ '^[a-z0-9_.]+$'::text)),
+    CONSTRAINT config_keys_value_type_check CHECK ((value_type = ANY (ARRAY['boolean'::text, 'integer'::text])))
+);
+
+-- TABLE config_keys; Type: COMMENT
+COMMENT ON TABLE tenure.config_keys IS 'Every configuration key: type, default, bounds. tenure.config holds only what was set.';
+
+-- dead_letter_summary; Type: VIEW
+CREATE VIEW tenure.dead_letter_summary WITH (security_invoker='true') AS
+ SELECT d.tenant_id,
+    d.kind AS job_kind,
+    d.triage_status,
+    count(*) AS row_count,
+    min(d.moved_at) AS oldest_moved_at,
+    max(d.moved_at) AS newest_moved_at,
+    count(DISTINCT d.fingerprint) AS fingerprints
+   FROM tenure.dead_letters d
+  GROUP BY d.tenant_id, d.kind, d.triage_status;
+
+-- VIEW dead_letter_summary; Type: COMMENT
+COMMENT ON VIEW tenure.dead_letter_summary IS 'Dead letters per kind and triage status.';
+
+-- dead_letters_open; Type: VIEW
+CREATE VIEW tenure.dead_letters_open WITH (security_invoker='true') AS
+ SELECT d.dead_letter_id,
+    d.tenant_id,
+    d.job_id,
+    d.kind AS job_kind,
+    d.executor,
+    d.attempts,
+    d.error_code,
+    d.error_class,
+    d.final_error,
+    d.fingerprint,
+    d.moved_at,
+    d.moved_by,
+    d.triage_status,
+    d.triage_note,
+    d.triaged_at,
+    d.triaged_by
+   FROM tenure.dead_letters d
+  WHERE (d.triage_status <> 'closed'::text);
+
+-- VIEW dead_letters_open; Type: COMMENT
+COMMENT ON VIEW tenure.dead_letters_open IS 'Dead letters that somebody still has to decide about.';
+
+-- delayed; Type: TABLE
+CREATE TABLE tenure.delayed (
+    lane integer NOT NULL,
+    due timestamp with time zone NOT NULL,
+    job_id uuid NOT NULL,
+    rank smallint NOT NULL,
+    state text NOT NULL,
+    run integer NOT NULL,
+    attempts smallint NOT NULL,
+    deadline timestamp with time zone,
+    CONSTRAINT delayed_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT delayed_run_check CHECK ((run >= 0)),
+    CONSTRAINT delayed_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text])))
+)
+WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+-- TABLE delayed; Type: COMMENT
+COMMENT ON TABLE tenure.delayed IS 'Not due yet: scheduled, snoozed or waiting for a retry. Claiming moves what is due to ready.';
+
+-- event_domains; Type: TABLE
+CREATE TABLE tenure.event_domains (
+    domain text NOT NULL,
+    description text NOT NULL,
+    CONSTRAINT event_domains_domain_check CHECK ((domain ~ '^[a-z_]+$'::text))
+);
+
+-- TABLE event_domains; Type: COMMENT
+COMMENT ON TABLE tenure.event_domains IS 'What an event or a job is about, in one word.';
+
+-- event_seq; Type: SEQUENCE
+CREATE SEQUENCE tenure.event_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 16;
+
+-- events; Type: TABLE
+CREATE TABLE tenure.events (
+    seq bigint DEFAULT nextval('tenure.event_seq'::regclass) NOT NULL,
+    epoch integer DEFAULT tenure.current_epoch() NOT NULL,
+    txid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone NOT NULL,
+    tenant_id integer NOT NULL,
+    lane integer,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    on_behalf_of text,
+    subject text,
+    job_ids uuid[],
+    runs integer[],
+    data jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT events_actor_check CHECK ((actor ~ '\S'::text)),
+    CONSTRAINT events_check CHECK (((runs IS NULL) OR (cardinality(runs) = cardinality(job_ids)))),
+    CONSTRAINT events_job_ids_check CHECK (((job_ids IS NULL) OR ((cardinality(job_ids) >= 1) AND (cardinality(job_ids) <= 1000)))),
+    CONSTRAINT events_kind_check CHECK ((kind ~ '^[a-z_]+[.][a-z_]+$'::text))
+)
+PARTITION BY RANGE (at);
+
+-- TABLE events; Type: COMMENT
+COMMENT ON TABLE tenure.events IS 'Append-only log of transitions. Grouped by tenant and lane, at most 1000 jobs a row; read in the order (epoch, txid, seq) up to the oldest open transaction.';
+
+-- events_p0; Type: TABLE
+CREATE TABLE tenure.events_p0 (
+    seq bigint DEFAULT nextval('tenure.event_seq'::regclass) NOT NULL,
+    epoch integer DEFAULT tenure.current_epoch() NOT NULL,
+    txid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone NOT NULL,
+    tenant_id integer NOT NULL,
+    lane integer,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    on_behalf_of text,
+    subject text,
+    job_ids uuid[],
+    runs integer[],
+    data jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT events_actor_check CHECK ((actor ~ '\S'::text)),
+    CONSTRAINT events_check CHECK (((runs IS NULL) OR (cardinality(runs) = cardinality(job_ids)))),
+    CONSTRAINT events_job_ids_check CHECK (((job_ids IS NULL) OR ((cardinality(job_ids) >= 1) AND (cardinality(job_ids) <= 1000)))),
+    CONSTRAINT events_kind_check CHECK ((kind ~ '^[a-z_]+[.][a-z_]+$'::text))
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0.5');
+
+-- executors; Type: TABLE
+CREATE TABLE tenure.executors (
+    name text NOT NULL,
+    role text NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT executors_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT executors_role_check CHECK ((role = ANY (ARRAY['executor'::text, 'generator'::text])))
+);
+
+-- TABLE executors; Type: COMMENT
+COMMENT ON TABLE tenure.executors IS 'The whitelist as data. An executor may claim; a generator makes work and may never claim.';
+
+-- heartbeats; Type: TABLE
+CREATE TABLE tenure.heartbeats (
+    tenant_id integer NOT NULL,
+    executor_name text NOT NULL,
+    executor_kind text NOT NULL,
+    last_tick_at timestamp with time zone NOT NULL,
+    last_tick_status text DEFAULT 'ok'::text NOT NULL,
+    ticks_total bigint DEFAULT 0 NOT NULL,
+    current_job_id uuid,
+    lease_owner text,
+    instance uuid,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT heartbeats_executor_name_check CHECK (((executor_name ~ '\S'::text) AND (length(executor_name) <= 200))),
+    CONSTRAINT heartbeats_last_tick_status_check CHECK ((last_tick_status = ANY (ARRAY['ok'::text, 'warn'::text, 'error'::text]))),
+    CONSTRAINT heartbeats_ticks_total_check CHECK ((ticks_total >= 0))
+);
+ALTER TABLE ONLY tenure.heartbeats FORCE ROW LEVEL SECURITY;
+
+-- TABLE heartbeats; Type: COMMENT
+COMMENT ON TABLE tenure.heartbeats IS 'One row per executor instance and tenant: when it last said that it is alive.';
+
+-- idempotency; Type: TABLE
+CREATE TABLE tenure.idempotency (
+    key_hash uuid NOT NULL,
+    job_id uuid NOT NULL
+);
+
+-- TABLE idempotency; Type: COMMENT
+COMMENT ON TABLE tenure.idempotency IS 'Hash of (tenant, kind, key) to the job that has it. Replaced lazily, on the evidence of a final record of the old job.';
+
+-- installation; Type: TABLE
+CREATE TABLE tenure.installation (
+    singleton boolean DEFAULT true NOT NULL,
+    epoch integer DEFAULT 1 NOT NULL,
+    functions_hash text,
+    migrated_at timestamp with time zone,
+    CONSTRAINT installation_epoch_check CHECK ((epoch >= 1)),
+    CONSTRAINT installation_singleton_check CHECK (singleton)
+);
+
+-- TABLE installation; Type: COMMENT
+COMMENT ON TABLE tenure.installation IS 'One row: the epoch of the event stream and the hash of the functions and views in force.';
+
+-- jobs; Type: TABLE
+CREATE TABLE tenure.jobs (
+    job_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    lane integer NOT NULL,
+    kind text NOT NULL,
+    executor text NOT NULL,
+    event_domain text NOT NULL,
+    priority smallint NOT NULL,
+    due timestamp with time zone NOT NULL,
+    deadline_at timestamp with time zone,
+    attempts_max smallint NOT NULL,
+    backoff_base_seconds integer NOT NULL,
+    backoff_jitter_percent smallint NOT NULL,
+    run_timeout_seconds integer,
+    renewals_max integer,
+    on_exhausted text NOT NULL,
+    payload_classification text NOT NULL,
+    payload jsonb NOT NULL,
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    idempotency_key text,
+    affinity_key text,
+    correlation_id text,
+    causation_event bigint,
+    parent_job_id uuid,
+    workflow_id uuid,
+    run_id uuid,
+    replay_of uuid,
+    source_system text NOT NULL,
+    enqueued_by text NOT NULL,
+    on_behalf_of text,
+    created_at timestamp with time zone NOT NULL,
+    cleaned_at timestamp with time zone,
+    CONSTRAINT jobs_attempts_max_check CHECK ((attempts_max >= 1)),
+    CONSTRAINT jobs_backoff_base_seconds_check CHECK ((backoff_base_seconds >= 1)),
+    CONSTRAINT jobs_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
+    CONSTRAINT jobs_deadline_at_check CHECK (isfinite(deadline_at)),
+    CONSTRAINT jobs_due_check CHECK (isfinite(due)),
+    CONSTRAINT jobs_enqueued_by_check CHECK ((enqueued_by ~ '\S'::text)),
+    CONSTRAINT jobs_idempotency_key_check CHECK ((idempotency_key ~ '\S'::text)),
+    CONSTRAINT jobs_kind_check CHECK ((kind ~ '\S'::text)),
+    CONSTRAINT jobs_on_exhausted_check CHECK ((on_exhausted = ANY (ARRAY['dead_letter'::text, 'fail'::text]))),
+    CONSTRAINT jobs_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT jobs_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
+    CONSTRAINT jobs_renewals_max_check CHECK ((renewals_max >= 0)),
+    CONSTRAINT jobs_run_timeout_seconds_check CHECK ((run_timeout_seconds >= 1)),
+    CONSTRAINT jobs_source_system_check CHECK ((source_system ~ '\S'::text))
+)
+PARTITION BY RANGE (job_id);
+
+-- TABLE jobs; Type: COMMENT
+COMMENT ON TABLE tenure.jobs IS 'The immutable job: who, what, references, payload, policy values. Only the retention sweep empties it.';
+
+-- ready; Type: TABLE
+CREATE TABLE tenure.ready (
+    lane integer NOT NULL,
+    rank smallint NOT NULL,
+    due timestamp with time zone NOT NULL,
+    job_id uuid NOT NULL,
+    state text NOT NULL,
+    run integer NOT NULL,
+    attempts smallint NOT NULL,
+    deadline timestamp with time zone,
+    CONSTRAINT ready_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT ready_run_check CHECK ((run >= 0)),
+    CONSTRAINT ready_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text])))
+)
+WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+-- TABLE ready; Type: COMMENT
+COMMENT ON TABLE tenure.ready IS 'Claimable now, in claim order: lane, rank (minus priority), due, job.';
+
+-- job_queue; Type: VIEW
+CREATE VIEW tenure.job_queue WITH (security_invoker='true') AS
+ WITH waiting AS NOT MATERIALIZED (
+         SELECT r.job_id,
+            r.state,
+            r.due,
+            r.attempts,
+            r.run
+           FROM tenure.ready r
+        UNION ALL
+         SELECT d.job_id,
+            d.state,
+            d.due,
+            d.attempts,
+            d.run
+           FROM tenure.delayed d
+        )
+ SELECT j.tenant_id,
+    j.job_id,
+    j.kind AS job_kind,
+    j.event_domain,
+    p.state,
+    j.source_ref,
+    j.target_ref,
+    j.payload_ref,
+    tenure.job_payload(j.job_id) AS payload_json,
+    j.payload_classification,
+    j.executor,
+    j.priority,
+    p.scheduled_at,
+    j.deadline_at,
+    p.picked_at,
+    p.started_at,
+    p.finished_at,
+    p.lease_owner,
+    p.lease_until,
+    p.attempts,
+    j.attempts_max AS max_attempts,
+    COALESCE(j.idempotency_key, (j.job_id)::text) AS idempotency_key,
+    j.affinity_key,
+    j.enqueued_by AS actor,
+    j.on_behalf_of,
+    j.source_system,
+    j.run_id,
+    j.correlation_id,
+    j.causation_event AS causation_event_id,
+    j.parent_job_id,
+    j.workflow_id,
+    j.replay_of,
+    p.result_ref,
+    ( SELECT COALESCE(e.error_message, e.error_code) AS "coalesce"
+           FROM tenure.attempts e
+          WHERE ((e.job_id = j.job_id) AND ((e.error_code IS NOT NULL) OR (e.error_message IS NOT NULL)))
+          ORDER BY e.run DESC
+         LIMIT 1) AS last_error,
+    ( SELECT e.ended_at
+           FROM tenure.attempts e
+          WHERE ((e.job_id = j.job_id) AND ((e.error_code IS NOT NULL) OR (e.error_message IS NOT NULL)))
+          ORDER BY e.run DESC
+         LIMIT 1) AS last_error_at,
+    j.created_at,
+    p.updated_at
+   FROM (( SELECT w.job_id,
+            w.state,
+            w.due AS scheduled_at,
+            NULL::timestamp with time zone AS picked_at,
+            NULL::timestamp with time zone AS started_at,
+            NULL::timestamp with time zone AS finished_at,
+            NULL::text AS lease_owner,
+            NULL::timestamp with time zone AS lease_until,
+            (w.attempts)::integer AS attempts,
+            NULL::text AS result_ref,
+            ( SELECT max(a.ended_at) AS max
+                   FROM tenure.attempts a
+                  WHERE (a.job_id = w.job_id)) AS updated_at
+           FROM waiting w
+        UNION ALL
+         SELECT a.job_id,
+            'leased'::text,
+            a.due,
+            l.leased_at,
+            NULL::timestamp with time zone,
+            NULL::timestamp with time zone,
+            l.owner,
+            l.until,
+            (a.attempt)::integer AS attempt,
+            NULL::text,
+            l.leased_at
+           FROM (tenure.active a
+             LEFT JOIN LATERAL tenure.job_lease(a.job_id) l(owner, leased_at, until) ON (true))
+          WHERE (a.started_at IS NULL)
+        UNION ALL
+         SELECT a.job_id,
+            'in_progress'::text,
+            a.due,
+            l.leased_at,
+            a.started_at,
+            NULL::timestamp with time zone,
+            l.owner,
+            l.until,
+            (a.attempt)::integer AS attempt,
+            NULL::text,
+            COALESCE(a.progress_at, a.started_at) AS "coalesce"
+           FROM (tenure.active a
+             LEFT JOIN LATERAL tenure.job_lease(a.job_id) l(owner, leased_at, until) ON (true))
+          WHERE (a.started_at IS NOT NULL)
+        UNION ALL
+         SELECT a.job_id,
+            'succeeded'::text,
+            a.ended_at,
+            a.leased_at,
+            a.started_at,
+            a.ended_at,
+            NULL::text,
+            NULL::timestamp with time zone,
+            (a.attempt)::integer AS attempt,
+            a.result_ref,
+            a.ended_at
+           FROM tenure.attempts a
+          WHERE (a.final AND (a.state = 'succeeded'::text) AND (NOT (EXISTS ( SELECT
+                   FROM tenure.jobs c
+                  WHERE ((c.job_id = a.job_id) AND (c.cleaned_at IS NOT NULL))))))
+        UNION ALL
+         SELECT a.job_id,
+            'failed'::text,
+            a.ended_at,
+            a.leased_at,
+            a.started_at,
+            a.ended_at,
+            NULL::text,
+            NULL::timestamp with time zone,
+            (a.attempt)::integer AS attempt,
+            a.result_ref,
+            a.ended_at
+           FROM tenure.attempts a
+          WHERE (a.final AND (a.state = 'failed'::text) AND (NOT (EXISTS ( SELECT
+                   FROM tenure.jobs c
+                  WHERE ((c.job_id = a.job_id) AND (c.cleaned_at IS NOT NULL))))))
+        UNION ALL
+         SELECT a.job_id,
+            'cancelled'::text,
+            a.ended_at,
+            a.leased_at,
+            a.started_at,
+            a.ended_at,
+            NULL::text,
+            NULL::timestamp with time zone,
+            (a.attempt)::integer AS attempt,
+            a.result_ref,
+            a.ended_at
+           FROM tenure.attempts a
+          WHERE (a.final AND (a.state = 'cancelled'::text) AND (NOT (EXISTS ( SELECT
+                   FROM tenure.jobs c
+                  WHERE ((c.job_id = a.job_id) AND (c.cleaned_at IS NOT NULL))))))
+        UNION ALL
+         SELECT a.job_id,
+            'dead_letter'::text,
+            a.ended_at,
+            a.leased_at,
+            a.started_at,
+            a.ended_at,
+            NULL::text,
+            NULL::timestamp with time zone,
+            (a.attempt)::integer AS attempt,
+            a.result_ref,
+            a.ended_at
+           FROM tenure.attempts a
+          WHERE (a.final AND (a.state = 'dead_letter'::text) AND (NOT (EXISTS ( SELECT
+                   FROM tenure.jobs c
+                  WHERE ((c.job_id = a.job_id) AND (c.cleaned_at IS NOT NULL))))))
+        UNION ALL
+         SELECT c.job_id,
+            'cleaned'::text,
+            a.ended_at,
+            a.leased_at,
+            a.started_at,
+            a.ended_at,
+            NULL::text,
+            NULL::timestamp with time zone,
+            (a.attempt)::integer AS attempt,
+            NULL::text,
+            c.cleaned_at
+           FROM (tenure.jobs c
+             JOIN tenure.attempts a ON (((a.job_id = c.job_id) AND a.final)))
+          WHERE (c.cleaned_at IS NOT NULL)) p
+     JOIN tenure.jobs j ON ((j.job_id = p.job_id)));
+
+-- VIEW job_queue; Type: COMMENT
+COMMENT ON VIEW tenure.job_queue IS 'All jobs as one table with the nine states. The lease token is not shown: it is the proof of holding.';
+
+-- job_backlog; Type: VIEW
+CREATE VIEW tenure.job_backlog WITH (security_invoker='true') AS
+ SELECT q.tenant_id,
+    q.job_kind,
+    q.state,
+    count(*) AS row_count,
+    min(q.created_at) AS oldest_created_at,
+    max(q.created_at) AS newest_created_at,
+    min(q.scheduled_at) AS next_scheduled_at,
+    (avg(q.attempts))::numeric(10,2) AS attempts_avg,
+    max(q.attempts) AS attempts_max
+   FROM tenure.job_queue q
+  GROUP BY q.tenant_id, q.job_kind, q.state;
+
+-- VIEW job_backlog; Type: COMMENT
+COMMENT ON VIEW tenure.job_backlog IS 'How many jobs of each kind are in each state. Filter by state to keep it cheap: terminal states count history.';
+
+-- lanes; Type: TABLE
+CREATE TABLE tenure.lanes (
+    lane integer NOT NULL,
+    tenant_id integer NOT NULL,
+    kind text NOT NULL,
+    executor text NOT NULL,
+    parked_until timestamp with time zone,
+    CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text)))
+)
+WITH (fillfactor='70');
+ALTER TABLE ONLY tenure.lanes FORCE ROW LEVEL SECURITY;
+
+-- TABLE lanes; Type: COMMENT
+COMMENT ON TABLE tenure.lanes IS 'One waiting line per tenant, kind and executor. parked_until: an idle worker listens for this lane until then.';
+
+-- job_in_progress; Type: VIEW
+CREATE VIEW tenure.job_in_progress WITH (security_invoker='true') AS
+ SELECT n.tenant_id,
+    n.kind AS job_kind,
+    n.executor,
+    count(*) FILTER (WHERE (a.started_at IS NULL)) AS leased,
+    count(*) FILTER (WHERE (a.started_at IS NOT NULL)) AS in_progress,
+    min(a.started_at) AS oldest_started_at
+   FROM (tenure.active a
+     JOIN tenure.lanes n ON ((n.lane = a.lane)))
+  GROUP BY n.tenant_id, n.kind, n.executor;
+
+-- VIEW job_in_progress; Type: COMMENT
+COMMENT ON VIEW tenure.job_in_progress IS 'Held jobs per kind and executor.';
+
+-- jobs_p0; Type: TABLE
+CREATE TABLE tenure.jobs_p0 (
+    job_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    lane integer NOT NULL,
+    kind text NOT NULL,
+    executor text NOT NULL,
+    event_domain text NOT NULL,
+    priority smallint NOT NULL,
+    due timestamp with time zone NOT NULL,
+    deadline_at timestamp with time zone,
+    attempts_max smallint NOT NULL,
+    backoff_base_seconds integer NOT NULL,
+    backoff_jitter_percent smallint NOT NULL,
+    run_timeout_seconds integer,
+    renewals_max integer,
+    on_exhausted text NOT NULL,
+    payload_classification text NOT NULL,
+    payload jsonb NOT NULL,
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    idempotency_key text,
+    affinity_key text,
+    correlation_id text,
+    causation_event bigint,
+    parent_job_id uuid,
+    workflow_id uuid,
+    run_id uuid,
+    replay_of uuid,
+    source_system text NOT NULL,
+    enqueued_by text NOT NULL,
+    on_behalf_of text,
+    created_at timestamp with time zone NOT NULL,
+    cleaned_at timestamp with time zone,
+    CONSTRAINT jobs_attempts_max_check CHECK ((attempts_max >= 1)),
+    CONSTRAINT jobs_backoff_base_seconds_check CHECK ((backoff_base_seconds >= 1)),
+    CONSTRAINT jobs_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
+    CONSTRAINT jobs_deadline_at_check CHECK (isfinite(deadline_at)),
+    CONSTRAINT jobs_due_check CHECK (isfinite(due)),
+    CONSTRAINT jobs_enqueued_by_check CHECK ((enqueued_by ~ '\S'::text)),
+    CONSTRAINT jobs_idempotency_key_check CHECK ((idempotency_key ~ '\S'::text)),
+    CONSTRAINT jobs_kind_check CHECK ((kind ~ '\S'::text)),
+    CONSTRAINT jobs_on_exhausted_check CHECK ((on_exhausted = ANY (ARRAY['dead_letter'::text, 'fail'::text]))),
+    CONSTRAINT jobs_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT jobs_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
+    CONSTRAINT jobs_renewals_max_check CHECK ((renewals_max >= 0)),
+    CONSTRAINT jobs_run_timeout_seconds_check CHECK ((run_timeout_seconds >= 1)),
+    CONSTRAINT jobs_source_system_check CHECK ((source_system ~ '\S'::text))
+);
+
+-- lanes_lane_seq; Type: SEQUENCE
+ALTER TABLE tenure.lanes ALTER COLUMN lane ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tenure.lanes_lane_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- leases; Type: TABLE
+CREATE TABLE tenure.leases (
+    token uuid NOT NULL,
+    lane integer NOT NULL,
+    tenant_id integer NOT NULL,
+    owner text NOT NULL,
+    executor text NOT NULL,
+    principal text NOT NULL,
+    leased_at timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    lease_seconds integer NOT NULL,
+    renewals integer DEFAULT 0 NOT NULL,
+    held integer NOT NULL,
+    CONSTRAINT leases_held_check CHECK ((held >= 0)),
+    CONSTRAINT leases_lease_seconds_check CHECK ((lease_seconds >= 1)),
+    CONSTRAINT leases_owner_check CHECK ((owner ~ '\S'::text)),
+    CONSTRAINT leases_renewals_check CHECK ((renewals >= 0))
+)
+WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
+
+-- TABLE leases; Type: COMMENT
+COMMENT ON TABLE tenure.leases IS 'One row per claim and lane. A heartbeat renews the whole batch by this one row.';
+
+-- logins; Type: TABLE
+CREATE TABLE tenure.logins (
+    login text NOT NULL,
+    tenant_id integer NOT NULL,
+    principal text,
+    executors text[],
+    kinds text[],
+    payload_access text DEFAULT 'safe'::text NOT NULL,
+    bound_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    bound_by text NOT NULL,
+    CONSTRAINT logins_login_check CHECK ((login ~ '\S'::text)),
+    CONSTRAINT logins_payload_access_check CHECK ((payload_access = ANY (ARRAY['safe'::text, 'restricted'::text]))),
+    CONSTRAINT logins_principal_check CHECK ((principal ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.logins FORCE ROW LEVEL SECURITY;
+
+-- TABLE logins; Type: COMMENT
+COMMENT ON TABLE tenure.logins IS 'Binds a database login to tenant and principal. The row * is for logins without a row of their own: remove it and such logins are refused.';
+
+-- migrations; Type: TABLE
+CREATE TABLE tenure.migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    applied_by text DEFAULT SESSION_USER NOT NULL,
+    CONSTRAINT migrations_version_check CHECK ((version > 0))
+);
+
+-- TABLE migrations; Type: COMMENT
+COMMENT ON TABLE tenure.migrations IS 'Which numbered migrations this database has, and the checksum of each as it was applied.';
+
+-- queue_health; Type: VIEW
+CREATE VIEW tenure.queue_health WITH (security_invoker='true') AS
+ WITH clock AS MATERIALIZED (
+         SELECT tenure.now() AS now,
+            tenure.current_tenant() AS tenant_id,
+            tenure.setting_integer(tenure.current_tenant(), 'queue.heartbeat.stale_threshold_seconds'::text) AS threshold
+        ), counts AS MATERIALIZED (
+         SELECT ( SELECT count(*) AS count
+                   FROM tenure.ready r
+                  WHERE (r.state = 'queued'::text)) AS queued,
+            ( SELECT count(*) AS count
+                   FROM tenure.delayed d) AS delayed,
+            (( SELECT count(*) AS count
+                   FROM tenure.ready r
+                  WHERE (r.state = 'retry_waiting'::text)) + ( SELECT count(*) AS count
+                   FROM tenure.delayed d
+                  WHERE (d.state = 'retry_waiting'::text))) AS retry_waiting,
+            ( SELECT count(*) AS count
+                   FROM tenure.active a
+                  WHERE (a.started_at IS NULL)) AS leased,
+            ( SELECT count(*) AS count
+                   FROM tenure.active a
+                  WHERE (a.started_at IS NOT NULL)) AS in_progress,
+            ( SELECT count(*) AS count
+                   FROM tenure.attempts a,
+                    clock c_1
+                  WHERE ((a.ended_at > (c_1.now - '01:00:00'::interval)) AND (a.state = 'succeeded'::text))) AS succeeded_last_hour,
+            ( SELECT count(*) AS count
+                   FROM tenure.attempts a
+                  WHERE (a.final AND (a.state = 'failed'::text))) AS failed,
+            ( SELECT count(*) AS count
+                   FROM tenure.attempts a
+                  WHERE (a.final AND (a.state = 'cancelled'::text))) AS cancelled,
+            ( SELECT count(*) AS count
+                   FROM tenure.attempts a
+                  WHERE (a.final AND (a.state = 'dead_letter'::text))) AS dead_letter,
+            ( SELECT count(*) AS count
+                   FROM tenure.dead_letters d
+                  WHERE (d.triage_status = 'pending'::text)) AS dead_letters_pending,
+            ( SELECT count(*) AS count
+                   FROM tenure.dead_letters d
+                  WHERE (d.triage_status <> 'closed'::text)) AS dead_letters_open,
+            ( SELECT (COALESCE(EXTRACT(epoch FROM (c_1.now - min(r.due))), (0)::numeric))::bigint AS "coalesce"
+                   FROM tenure.ready r,
+                    clock c_1
+                  GROUP BY c_1.now) AS oldest_ready_age_seconds,
+            ( SELECT count(*) AS count
+                   FROM tenure.leases l,
+                    clock c_1
+                  WHERE (l.until > c_1.now)) AS leases_active
+        )
+ SELECT h.executor_name,
+    h.executor_kind,
+    h.last_tick_at,
+    h.last_tick_status,
+    h.ticks_total,
+    h.current_job_id,
+    (EXTRACT(epoch FROM (c.now - h.last_tick_at)))::bigint AS age_seconds,
+        CASE
+            WHEN (h.executor_name IS NULL) THEN 'none'::text
+            WHEN (h.last_tick_at > (c.now - make_interval(secs => (c.threshold)::double precision))) THEN 'fresh'::text
+            WHEN (h.last_tick_at > (c.now - make_interval(secs => ((2 * c.threshold))::double precision))) THEN 'warning'::text
+            ELSE 'stale'::text
+        END AS freshness,
+    n.queued,
+    n.delayed,
+    n.retry_waiting,
+    n.leased,
+    n.in_progress,
+    n.succeeded_last_hour,
+    n.failed,
+    n.cancelled,
+    n.dead_letter,
+    n.dead_letters_pending,
+    n.dead_letters_open,
+    COALESCE(n.oldest_ready_age_seconds, (0)::bigint) AS oldest_ready_age_seconds,
+    n.leases_active,
+    (tenure.setting(c.tenant_id, 'queue.job_substrate.enabled'::text))::boolean AS gate_job_substrate,
+    (tenure.setting(c.tenant_id, 'queue.worker.enabled'::text))::boolean AS gate_worker,
+    (tenure.setting(c.tenant_id, 'queue.notify.enabled'::text))::boolean AS gate_notify,
+    (tenure.setting(c.tenant_id, 'queue.heartbeat.enabled'::text))::boolean AS gate_heartbeat
+   FROM ((clock c
+     CROSS JOIN counts n)
+     LEFT JOIN tenure.heartbeats h ON ((h.tenant_id = c.tenant_id)));
+
+-- VIEW queue_health; Type: COMMENT
+COMMENT ON VIEW tenure.queue_health IS 'Executors with their freshness, the distribution of states, the triage backlog, and the gates: 25 columns, at least one row.';
+
+-- sweep_cursors; Type: TABLE
+CREATE TABLE tenure.sweep_cursors (
+    name text NOT NULL,
+    job_id uuid,
+    pass_began timestamp with time zone
+);
+
+-- TABLE sweep_cursors; Type: COMMENT
+COMMENT ON TABLE tenure.sweep_cursors IS 'How far the retention sweep has walked through the jobs.';
+
+-- tenants; Type: TABLE
+CREATE TABLE tenure.tenants (
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT tenants_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT tenants_tenant_id_check CHECK ((tenant_id >= 0))
+);
+ALTER TABLE ONLY tenure.tenants FORCE ROW LEVEL SECURITY;
+
+-- TABLE tenants; Type: COMMENT
+COMMENT ON TABLE tenure.tenants IS 'The wall. Row 0 (*) stands for every tenant and carries installation-wide configuration; row 1 is default.';
+
+-- tenants_tenant_id_seq; Type: SEQUENCE
+ALTER TABLE tenure.tenants ALTER COLUMN tenant_id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME tenure.tenants_tenant_id_seq
+    START WITH 2
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- transitions; Type: VIEW
+CREATE VIEW tenure.transitions AS
+ SELECT "*VALUES*".column1 AS from_state,
+    "*VALUES*".column2 AS verb,
+    "*VALUES*".column3 AS to_state
+   FROM (VALUES (NULL::text,'enqueue'::text,'queued'::text), ('queued'::text,'claim'::text,'leased'::text), ('retry_waiting'::text,'claim'::text,'leased'::text), ('leased'::text,'start'::text,'in_progress'::text), ('leased'::text,'release'::text,'queued'::text), ('in_progress'::text,'release'::text,'queued'::text), ('leased'::text,'complete'::text,'succeeded'::text), ('in_progress'::text,'complete'::text,'succeeded'::text), ('leased'::text,'fail'::text,'failed'::text), ('in_progress'::text,'fail'::text,'failed'::text), ('leased'::text,'expire'::text,'failed'::text), ('in_progress'::text,'expire'::text,'failed'::text), ('leased'::text,'time_out'::text,'failed'::text), ('in_progress'::text,'time_out'::text,'failed'::text), ('failed'::text,'schedule_retry'::text,'retry_waiting'::text), ('failed'::text,'dead_letter'::text,'dead_letter'::text), ('in_progress'::text,'snooze'::text,'retry_waiting'::text), ('queued'::text,'cancel'::text,'cancelled'::text), ('retry_waiting'::text,'cancel'::text,'cancelled'::text), ('queued'::text,'pass_deadline'::text,'dead_letter'::text), ('retry_waiting'::text,'pass_deadline'::text,'dead_letter'::text), ('leased'::text,'pass_deadline'::text,'dead_letter'::text), ('queued'::text,'move_to_dead_letter'::text,'dead_letter'::text), ('retry_waiting'::text,'move_to_dead_letter'::text,'dead_letter'::text), ('leased'::text,'acknowledge_cancel'::text,'cancelled'::text), ('in_progress'::text,'acknowledge_cancel'::text,'cancelled'::text), ('leased'::text,'settle_cancel'::text,'cancelled'::text), ('in_progress'::text,'settle_cancel'::text,'cancelled'::text), ('leased'::text,'force_cancel'::text,'cancelled'::text), ('in_progress'::text,'force_cancel'::text,'cancelled'::text), ('failed'::text,'operator_retry'::text,'queued'::text), ('succeeded'::text,'clean'::text,'cleaned'::text), ('failed'::text,'clean'::text,'cleaned'::text), ('cancelled'::text,'clean'::text,'cleaned'::text), ('dead_letter'::text,'clean'::text,'cleaned'::text)) "*VALUES*";
+
+-- VIEW transitions; Type: COMMENT
+COMMENT ON VIEW tenure.transitions IS 'The job machine: every legal transition. Any other pair of states is refused.';
+
+-- attempts_p0; Type: TABLE ATTACH
+ALTER TABLE ONLY tenure.attempts ATTACH PARTITION tenure.attempts_p0 FOR VALUES FROM (MINVALUE) TO (...);
+
+-- events_p0; Type: TABLE ATTACH
+ALTER TABLE ONLY tenure.events ATTACH PARTITION tenure.events_p0 FOR VALUES FROM (MINVALUE) TO (...);
+
+-- jobs_p0; Type: TABLE ATTACH
+ALTER TABLE ONLY tenure.jobs ATTACH PARTITION tenure.jobs_p0 FOR VALUES FROM (MINVALUE) TO (...);
+
+-- active active_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.active
+    ADD CONSTRAINT active_pkey PRIMARY KEY (job_id);
+
+-- attempts attempts_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.attempts
+    ADD CONSTRAINT attempts_pkey PRIMARY KEY (job_id, run);
+
+-- attempts_p0 attempts_p0_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.attempts_p0
+    ADD CONSTRAINT attempts_p0_pkey PRIMARY KEY (job_id, run);
+
+-- config_keys config_keys_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.config_keys
+    ADD CONSTRAINT config_keys_pkey PRIMARY KEY (key);
+
+-- config config_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.config
+    ADD CONSTRAINT config_pkey PRIMARY KEY (tenant_id, key);
+
+-- dead_letters dead_letters_job_id_run_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.dead_letters
+    ADD CONSTRAINT dead_letters_job_id_run_key UNIQUE (job_id, run);
+
+-- dead_letters dead_letters_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.dead_letters
+    ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (dead_letter_id);
+
+-- delayed delayed_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.delayed
+    ADD CONSTRAINT delayed_pkey PRIMARY KEY (lane, due, job_id);
+
+-- event_domains event_domains_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.event_domains
+    ADD CONSTRAINT event_domains_pkey PRIMARY KEY (domain);
+
+-- executors executors_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.executors
+    ADD CONSTRAINT executors_pkey PRIMARY KEY (name);
+
+-- heartbeats heartbeats_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.heartbeats
+    ADD CONSTRAINT heartbeats_pkey PRIMARY KEY (tenant_id, executor_name);
+
+-- idempotency idempotency_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (key_hash);
+
+-- installation installation_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.installation
+    ADD CONSTRAINT installation_pkey PRIMARY KEY (singleton);
+
+-- jobs jobs_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (job_id);
+
+-- jobs_p0 jobs_p0_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.jobs_p0
+    ADD CONSTRAINT jobs_p0_pkey PRIMARY KEY (job_id);
+
+-- kinds kinds_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.kinds
+    ADD CONSTRAINT kinds_pkey PRIMARY KEY (tenant_id, kind);
+
+-- lanes lanes_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.lanes
+    ADD CONSTRAINT lanes_pkey PRIMARY KEY (lane);
+
+-- lanes lanes_tenant_id_kind_executor_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.lanes
+    ADD CONSTRAINT lanes_tenant_id_kind_executor_key UNIQUE (tenant_id, kind, executor);
+
+-- leases leases_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.leases
+    ADD CONSTRAINT leases_pkey PRIMARY KEY (token, lane);
+
+-- logins logins_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.logins
+    ADD CONSTRAINT logins_pkey PRIMARY KEY (login);
+
+-- migrations migrations_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.migrations
+    ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
+
+-- ready ready_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.ready
+    ADD CONSTRAINT ready_pkey PRIMARY KEY (lane, rank, due, job_id);
+
+-- sweep_cursors sweep_cursors_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.sweep_cursors
+    ADD CONSTRAINT sweep_cursors_pkey PRIMARY KEY (name);
+
+-- tenants tenants_name_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.tenants
+    ADD CONSTRAINT tenants_name_key UNIQUE (name);
+
+-- tenants tenants_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.tenants
+    ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
+
+-- attempts_ended_at; Type: INDEX
+CREATE INDEX attempts_ended_at ON ONLY tenure.attempts USING brin (ended_at);
+
+-- attempts_p0_ended_at_idx; Type: INDEX
+CREATE INDEX attempts_p0_ended_at_idx ON tenure.attempts_p0 USING brin (ended_at);
+
+-- attempts_rare_endings; Type: INDEX
+CREATE INDEX attempts_rare_endings ON ONLY tenure.attempts USING btree (tenant_id, state, ended_at) WHERE (final AND (state <> 'succeeded'::text));
+
+-- attempts_p0_tenant_id_state_ended_at_idx; Type: INDEX
+CREATE INDEX attempts_p0_tenant_id_state_ended_at_idx ON tenure.attempts_p0 USING btree (tenant_id, state, ended_at) WHERE (final AND (state <> 'succeeded'::text));
+
+-- config_key; Type: INDEX
+CREATE INDEX config_key ON tenure.config USING btree (key);
+
+-- dead_letters_fingerprint; Type: INDEX
+CREATE INDEX dead_letters_fingerprint ON tenure.dead_letters USING btree (tenant_id, fingerprint);
+
+-- dead_letters_kind; Type: INDEX
+CREATE INDEX dead_letters_kind ON tenure.dead_letters USING btree (tenant_id, kind, moved_at DESC);
+
+-- dead_letters_triage; Type: INDEX
+CREATE INDEX dead_letters_triage ON tenure.dead_letters USING btree (tenant_id, triage_status, moved_at);
+
+-- delayed_deadline; Type: INDEX
+CREATE INDEX delayed_deadline ON tenure.delayed USING btree (deadline) WHERE (deadline IS NOT NULL);
+
+-- events_stream; Type: INDEX
+CREATE INDEX events_stream ON ONLY tenure.events USING btree (tenant_id, epoch, txid, seq);
+
+-- events_p0_tenant_id_epoch_txid_seq_idx; Type: INDEX
+CREATE INDEX events_p0_tenant_id_epoch_txid_seq_idx ON tenure.events_p0 USING btree (tenant_id, epoch, txid, seq);
+
+-- events_subject; Type: INDEX
+CREATE INDEX events_subject ON ONLY tenure.events USING btree (tenant_id, subject, at) WHERE (subject IS NOT NULL);
+
+-- events_p0_tenant_id_subject_at_idx; Type: INDEX
+CREATE INDEX events_p0_tenant_id_subject_at_idx ON tenure.events_p0 USING btree (tenant_id, subject, at) WHERE (subject IS NOT NULL);
+
+-- heartbeats_executor_kind; Type: INDEX
+CREATE INDEX heartbeats_executor_kind ON tenure.heartbeats USING btree (executor_kind, last_tick_at);
+
+-- jobs_correlation_id; Type: INDEX
+CREATE INDEX jobs_correlation_id ON ONLY tenure.jobs USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+
+-- jobs_p0_correlation_id_idx; Type: INDEX
+CREATE INDEX jobs_p0_correlation_id_idx ON tenure.jobs_p0 USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+
+-- jobs_parent_job_id; Type: INDEX
+CREATE INDEX jobs_parent_job_id ON ONLY tenure.jobs USING btree (parent_job_id) WHERE (parent_job_id IS NOT NULL);
+
+-- jobs_p0_parent_job_id_idx; Type: INDEX
+CREATE INDEX jobs_p0_parent_job_id_idx ON tenure.jobs_p0 USING btree (parent_job_id) WHERE (parent_job_id IS NOT NULL);
+
+-- jobs_workflow_id; Type: INDEX
+CREATE INDEX jobs_workflow_id ON ONLY tenure.jobs USING btree (workflow_id) WHERE (workflow_id IS NOT NULL);
+
+-- jobs_p0_workflow_id_idx; Type: INDEX
+CREATE INDEX jobs_p0_workflow_id_idx ON tenure.jobs_p0 USING btree (workflow_id) WHERE (workflow_id IS NOT NULL);
+
+-- kinds_event_domain; Type: INDEX
+CREATE INDEX kinds_event_domain ON tenure.kinds USING btree (event_domain);
+
+-- kinds_executor; Type: INDEX
+CREATE INDEX kinds_executor ON tenure.kinds USING btree (executor);
+
+-- lanes_executor; Type: INDEX
+CREATE INDEX lanes_executor ON tenure.lanes USING btree (executor);
+
+-- logins_tenant_id; Type: INDEX
+CREATE INDEX logins_tenant_id ON tenure.logins USING btree (tenant_id);
+
+-- ready_deadline; Type: INDEX
+CREATE INDEX ready_deadline ON tenure.ready USING btree (deadline) WHERE (deadline IS NOT NULL);
+
+-- attempts_p0_ended_at_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.attempts_ended_at ATTACH PARTITION tenure.attempts_p0_ended_at_idx;
+
+-- attempts_p0_pkey; Type: INDEX ATTACH
+ALTER INDEX tenure.attempts_pkey ATTACH PARTITION tenure.attempts_p0_pkey;
+
+-- attempts_p0_tenant_id_state_ended_at_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.attempts_rare_endings ATTACH PARTITION tenure.attempts_p0_tenant_id_state_ended_at_idx;
+
+-- events_p0_tenant_id_epoch_txid_seq_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.events_stream ATTACH PARTITION tenure.events_p0_tenant_id_epoch_txid_seq_idx;
+
+-- events_p0_tenant_id_subject_at_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.events_subject ATTACH PARTITION tenure.events_p0_tenant_id_subject_at_idx;
+
+-- jobs_p0_correlation_id_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.jobs_correlation_id ATTACH PARTITION tenure.jobs_p0_correlation_id_idx;
+
+-- jobs_p0_parent_job_id_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.jobs_parent_job_id ATTACH PARTITION tenure.jobs_p0_parent_job_id_idx;
+
+-- jobs_p0_pkey; Type: INDEX ATTACH
+ALTER INDEX tenure.jobs_pkey ATTACH PARTITION tenure.jobs_p0_pkey;
+
+-- jobs_p0_workflow_id_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.jobs_workflow_id ATTACH PARTITION tenure.jobs_p0_workflow_id_idx;
+
+-- attempts attempts_only_amended; Type: TRIGGER
+CREATE TRIGGER attempts_only_amended BEFORE UPDATE ON tenure.attempts FOR EACH ROW EXECUTE FUNCTION tenure.attempts_only_amended();
+
+-- events events_never_change; Type: TRIGGER
+CREATE TRIGGER events_never_change BEFORE DELETE OR UPDATE ON tenure.events FOR EACH ROW EXECUTE FUNCTION tenure.events_never_change();
+
+-- heartbeats heartbeats_only_executors; Type: TRIGGER
+CREATE TRIGGER heartbeats_only_executors BEFORE INSERT OR UPDATE OF executor_kind ON tenure.heartbeats FOR EACH ROW EXECUTE FUNCTION tenure.heartbeats_only_executors();
+
+-- jobs jobs_only_cleaned; Type: TRIGGER
+CREATE TRIGGER jobs_only_cleaned BEFORE UPDATE ON tenure.jobs FOR EACH ROW EXECUTE FUNCTION tenure.jobs_only_cleaned();
+
+-- config config_key_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.config
+    ADD CONSTRAINT config_key_fkey FOREIGN KEY (key) REFERENCES tenure.config_keys(key);
+
+-- config config_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.config
+    ADD CONSTRAINT config_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- dead_letters dead_letters_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.dead_letters
+    ADD CONSTRAINT dead_letters_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- heartbeats heartbeats_executor_kind_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.heartbeats
+    ADD CONSTRAINT heartbeats_executor_kind_fkey FOREIGN KEY (executor_kind) REFERENCES tenure.executors(name);
+
+-- heartbeats heartbeats_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.heartbeats
+    ADD CONSTRAINT heartbeats_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- kinds kinds_event_domain_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.kinds
+    ADD CONSTRAINT kinds_event_domain_fkey FOREIGN KEY (event_domain) REFERENCES tenure.event_domains(domain);
+
+-- kinds kinds_executor_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.kinds
+    ADD CONSTRAINT kinds_executor_fkey FOREIGN KEY (executor) REFERENCES tenure.executors(name);
+
+-- kinds kinds_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.kinds
+    ADD CONSTRAINT kinds_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- lanes lanes_executor_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.lanes
+    ADD CONSTRAINT lanes_executor_fkey FOREIGN KEY (executor) REFERENCES tenure.executors(name);
+
+-- lanes lanes_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.lanes
+    ADD CONSTRAINT lanes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- logins logins_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.logins
+    ADD CONSTRAINT logins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- active; Type: ROW SECURITY
+ALTER TABLE tenure.active ENABLE ROW LEVEL SECURITY;
+
+-- attempts; Type: ROW SECURITY
+ALTER TABLE tenure.attempts ENABLE ROW LEVEL SECURITY;
+
+-- attempts_p0; Type: ROW SECURITY
+ALTER TABLE tenure.attempts_p0 ENABLE ROW LEVEL SECURITY;
+
+-- config; Type: ROW SECURITY
+ALTER TABLE tenure.config ENABLE ROW LEVEL SECURITY;
+
+-- dead_letters; Type: ROW SECURITY
+ALTER TABLE tenure.dead_letters ENABLE ROW LEVEL SECURITY;
+
+-- delayed; Type: ROW SECURITY
+ALTER TABLE tenure.delayed ENABLE ROW LEVEL SECURITY;
+
+-- events; Type: ROW SECURITY
+ALTER TABLE tenure.events ENABLE ROW LEVEL SECURITY;
+
+-- events_p0; Type: ROW SECURITY
+ALTER TABLE tenure.events_p0 ENABLE ROW LEVEL SECURITY;
+
+-- heartbeats; Type: ROW SECURITY
+ALTER TABLE tenure.heartbeats ENABLE ROW LEVEL SECURITY;
+
+-- idempotency; Type: ROW SECURITY
+ALTER TABLE tenure.idempotency ENABLE ROW LEVEL SECURITY;
+
+-- jobs; Type: ROW SECURITY
+ALTER TABLE tenure.jobs ENABLE ROW LEVEL SECURITY;
+
+-- jobs_p0; Type: ROW SECURITY
+ALTER TABLE tenure.jobs_p0 ENABLE ROW LEVEL SECURITY;
+
+-- kinds; Type: ROW SECURITY
+ALTER TABLE tenure.kinds ENABLE ROW LEVEL SECURITY;
+
+-- lanes; Type: ROW SECURITY
+ALTER TABLE tenure.lanes ENABLE ROW LEVEL SECURITY;
+
+-- leases; Type: ROW SECURITY
+ALTER TABLE tenure.leases ENABLE ROW LEVEL SECURITY;
+
+-- logins; Type: ROW SECURITY
+ALTER TABLE tenure.logins ENABLE ROW LEVEL SECURITY;
+
+-- active own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.active FOR SELECT USING ((lane IN ( SELECT l.lane
+   FROM tenure.lanes l)));
+
+-- attempts own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.attempts FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- config own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.config USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR (tenant_id = 0) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- dead_letters own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.dead_letters USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- delayed own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.delayed FOR SELECT USING ((lane IN ( SELECT l.lane
+   FROM tenure.lanes l)));
+
+-- events own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.events FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- heartbeats own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.heartbeats USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- jobs own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.jobs FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- kinds own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.kinds USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- lanes own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.lanes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- leases own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.leases FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- ready own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.lane
+   FROM tenure.lanes l)));
+
+-- tenants own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.tenants FOR SELECT TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer USING ((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)));
+
+-- logins owner_sees_all; Type: POLICY
+CREATE POLICY owner_sees_all ON tenure.logins TO tenure_owner USING (true) WITH CHECK (true);
+
+-- tenants owner_sees_all; Type: POLICY
+CREATE POLICY owner_sees_all ON tenure.tenants TO tenure_owner USING (true) WITH CHECK (true);
+
+-- ready; Type: ROW SECURITY
+ALTER TABLE tenure.ready ENABLE ROW LEVEL SECURITY;
+
+-- tenants; Type: ROW SECURITY
+ALTER TABLE tenure.tenants ENABLE ROW LEVEL SECURITY;
+
+-- SCHEMA tenure; Type: ACL; Schema: -; Owner: -
+GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION acts_as(p_role text); Type: ACL
+GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION caller(); Type: ACL
+GRANT ALL ON FUNCTION tenure.caller() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION check_number(p_what text, p_value bigint, p_min bigint, p_max bigint); Type: ACL
+GRANT ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION config_get(p_key text); Type: ACL
+GRANT ALL ON FUNCTION tenure.config_get(p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION config_list(); Type: ACL
+GRANT ALL ON FUNCTION tenure.config_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION config_set(p_key text, p_value jsonb, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
+
+-- FUNCTION current_tenant(); Type: ACL
+GRANT ALL ON FUNCTION tenure.current_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION dead_letter_replay_preview(p_dead_letter_id uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator;
+
+-- COLUMN dead_letters.dead_letter_id; Type: ACL
+GRANT SELECT(dead_letter_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.tenant_id; Type: ACL
+GRANT SELECT(tenant_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.job_id; Type: ACL
+GRANT SELECT(job_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.run; Type: ACL
+GRANT SELECT(run) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.kind; Type: ACL
+GRANT SELECT(kind) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.executor; Type: ACL
+GRANT SELECT(executor) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.event_domain; Type: ACL
+GRANT SELECT(event_domain) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.priority; Type: ACL
+GRANT SELECT(priority) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.attempts; Type: ACL
+GRANT SELECT(attempts) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.attempts_max; Type: ACL
+GRANT SELECT(attempts_max) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.payload_classification; Type: ACL
+GRANT SELECT(payload_classification) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.source_ref; Type: ACL
+GRANT SELECT(source_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.target_ref; Type: ACL
+GRANT SELECT(target_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.payload_ref; Type: ACL
+GRANT SELECT(payload_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.idempotency_key; Type: ACL
+GRANT SELECT(idempotency_key) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.affinity_key; Type: ACL
+GRANT SELECT(affinity_key) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.correlation_id; Type: ACL
+GRANT SELECT(correlation_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.parent_job_id; Type: ACL
+GRANT SELECT(parent_job_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.workflow_id; Type: ACL
+GRANT SELECT(workflow_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.run_id; Type: ACL
+GRANT SELECT(run_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.source_system; Type: ACL
+GRANT SELECT(source_system) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.actor; Type: ACL
+GRANT SELECT(actor) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.job_created_at; Type: ACL
+GRANT SELECT(job_created_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.final_error; Type: ACL
+GRANT SELECT(final_error) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.error_code; Type: ACL
+GRANT SELECT(error_code) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.error_class; Type: ACL
+GRANT SELECT(error_class) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.fingerprint; Type: ACL
+GRANT SELECT(fingerprint) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.moved_at; Type: ACL
+GRANT SELECT(moved_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.moved_by; Type: ACL
+GRANT SELECT(moved_by) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.triage_status; Type: ACL
+GRANT SELECT(triage_status) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.triage_note; Type: ACL
+GRANT SELECT(triage_note) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.triaged_at; Type: ACL
+GRANT SELECT(triaged_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.triaged_by; Type: ACL
+GRANT SELECT(triaged_by) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.replayed_as; Type: ACL
+GRANT SELECT(replayed_as) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN dead_letters.replayed_at; Type: ACL
+GRANT SELECT(replayed_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION dead_letter_show(p_dead_letter_id uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION doctor(); Type: ACL
+GRANT ALL ON FUNCTION tenure.doctor() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION event_list(p_after text, p_limit integer, p_kind text, p_subject text); Type: ACL
+GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) TO tenure_server, tenure_worker;
+
+-- FUNCTION executor_list(); Type: ACL
+GRANT ALL ON FUNCTION tenure.executor_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION gate_set(p_key text, p_position text, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION health(); Type: ACL
+GRANT ALL ON FUNCTION tenure.health() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION is_every_tenant(); Type: ACL
+GRANT ALL ON FUNCTION tenure.is_every_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION job_acknowledge_cancel(p_job_id uuid, p_token uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION job_enqueue_many(p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION job_explain(p_job_id uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_explain(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_lease_seconds integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_lease_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_held(p_token uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_held(p_token uuid) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_lease(p_job_id uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_lease(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION job_payload(p_job_id uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_payload(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION job_progress(p_job_id uuid, p_token uuid, p_progress jsonb); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_progress(p_job_id uuid, p_token uuid, p_progress jsonb) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_reap(p_mode text, p_limit integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_reap(p_mode text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION job_release(p_job_id uuid, p_token uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_release(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_retry(p_job_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_retry(p_job_id uuid, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION job_show(p_job_id uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_show(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION job_snooze(p_job_id uuid, p_token uuid, p_seconds integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_snooze(p_job_id uuid, p_token uuid, p_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_start(p_job_id uuid, p_token uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_start(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_start_many(p_job_ids uuid[], p_tokens uuid[]); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_start_many(p_job_ids uuid[], p_tokens uuid[]) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_sweep(p_limit integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION job_timeline(p_job_id uuid); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone); Type: ACL
+GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) TO tenure_server, tenure_worker;
+
+-- TABLE kinds; Type: ACL
+GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION kind_list(); Type: ACL
+GRANT ALL ON FUNCTION tenure.kind_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
+
+-- FUNCTION kind_show(p_kind text); Type: ACL
+GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION lane_open(p_kind text, p_executor text); Type: ACL
+GRANT ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION limit_of(p_name text); Type: ACL
+GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text); Type: ACL
+GRANT ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text) TO tenure_server, tenure_admin;
+
+-- FUNCTION login_unbind(p_login text); Type: ACL
+GRANT ALL ON FUNCTION tenure.login_unbind(p_login text) TO tenure_server, tenure_admin;
+
+-- FUNCTION may_see(p_classification text); Type: ACL
+GRANT ALL ON FUNCTION tenure.may_see(p_classification text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION now(); Type: ACL
+GRANT ALL ON FUNCTION tenure.now() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION partition_list(p_table text); Type: ACL
+GRANT ALL ON FUNCTION tenure.partition_list(p_table text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION partition_upkeep(); Type: ACL
+GRANT ALL ON FUNCTION tenure.partition_upkeep() TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION priority_of(p_name text); Type: ACL
+GRANT ALL ON FUNCTION tenure.priority_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION refusal(p_sqlstate text, p_what text, p_why text, p_next text); Type: ACL
+GRANT ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION refusal_codes(); Type: ACL
+GRANT ALL ON FUNCTION tenure.refusal_codes() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION refuse(p_code text, p_what text, p_why text, p_next text); Type: ACL
+GRANT ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION setting(p_tenant_id integer, p_key text); Type: ACL
+GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION setting_integer(p_tenant_id integer, p_key text); Type: ACL
+GRANT ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION stale_check(p_threshold_seconds integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION stream_lag(); Type: ACL
+GRANT ALL ON FUNCTION tenure.stream_lag() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION tenant_create(p_name text, p_on_behalf_of text); Type: ACL
+GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin;
+
+-- FUNCTION tenant_list(); Type: ACL
+GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION worker_park(p_executor text, p_kinds text[], p_seconds integer); Type: ACL
+GRANT ALL ON FUNCTION tenure.worker_park(p_executor text, p_kinds text[], p_seconds integer) TO tenure_server, tenure_worker;
+
+-- COLUMN active.job_id; Type: ACL
+GRANT SELECT(job_id) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.lane; Type: ACL
+GRANT SELECT(lane) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.run; Type: ACL
+GRANT SELECT(run) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.attempt; Type: ACL
+GRANT SELECT(attempt) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.due; Type: ACL
+GRANT SELECT(due) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.started_at; Type: ACL
+GRANT SELECT(started_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.run_until; Type: ACL
+GRANT SELECT(run_until) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.hold_until; Type: ACL
+GRANT SELECT(hold_until) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.cancel_requested_at; Type: ACL
+GRANT SELECT(cancel_requested_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.cancel_by; Type: ACL
+GRANT SELECT(cancel_by) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.cancel_reason; Type: ACL
+GRANT SELECT(cancel_reason) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.progress; Type: ACL
+GRANT SELECT(progress) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.progress_at; Type: ACL
+GRANT SELECT(progress_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.job_id; Type: ACL
+GRANT SELECT(job_id) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.run; Type: ACL
+GRANT SELECT(run) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.tenant_id; Type: ACL
+GRANT SELECT(tenant_id) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.lane; Type: ACL
+GRANT SELECT(lane) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.attempt; Type: ACL
+GRANT SELECT(attempt) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.outcome; Type: ACL
+GRANT SELECT(outcome) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.state; Type: ACL
+GRANT SELECT(state) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.final; Type: ACL
+GRANT SELECT(final) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.owner; Type: ACL
+GRANT SELECT(owner) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.leased_at; Type: ACL
+GRANT SELECT(leased_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.started_at; Type: ACL
+GRANT SELECT(started_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.ended_at; Type: ACL
+GRANT SELECT(ended_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.next_due; Type: ACL
+GRANT SELECT(next_due) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.actor; Type: ACL
+GRANT SELECT(actor) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.reason; Type: ACL
+GRANT SELECT(reason) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.error_code; Type: ACL
+GRANT SELECT(error_code) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.error_class; Type: ACL
+GRANT SELECT(error_class) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.error_message; Type: ACL
+GRANT SELECT(error_message) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.result; Type: ACL
+GRANT SELECT(result) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.result_ref; Type: ACL
+GRANT SELECT(result_ref) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE config; Type: ACL
+GRANT SELECT ON TABLE tenure.config TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE config_keys; Type: ACL
+GRANT SELECT ON TABLE tenure.config_keys TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE dead_letter_summary; Type: ACL
+GRANT SELECT ON TABLE tenure.dead_letter_summary TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE dead_letters_open; Type: ACL
+GRANT SELECT ON TABLE tenure.dead_letters_open TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE delayed; Type: ACL
+GRANT SELECT ON TABLE tenure.delayed TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE event_domains; Type: ACL
+GRANT SELECT ON TABLE tenure.event_domains TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE events; Type: ACL
+GRANT SELECT ON TABLE tenure.events TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE executors; Type: ACL
+GRANT SELECT ON TABLE tenure.executors TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE heartbeats; Type: ACL
+GRANT SELECT ON TABLE tenure.heartbeats TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE installation; Type: ACL
+GRANT SELECT ON TABLE tenure.installation TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.job_id; Type: ACL
+GRANT SELECT(job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.tenant_id; Type: ACL
+GRANT SELECT(tenant_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.lane; Type: ACL
+GRANT SELECT(lane) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.kind; Type: ACL
+GRANT SELECT(kind) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.executor; Type: ACL
+GRANT SELECT(executor) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.event_domain; Type: ACL
+GRANT SELECT(event_domain) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.priority; Type: ACL
+GRANT SELECT(priority) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.due; Type: ACL
+GRANT SELECT(due) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.deadline_at; Type: ACL
+GRANT SELECT(deadline_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.attempts_max; Type: ACL
+GRANT SELECT(attempts_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.backoff_base_seconds; Type: ACL
+GRANT SELECT(backoff_base_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.backoff_jitter_percent; Type: ACL
+GRANT SELECT(backoff_jitter_percent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.run_timeout_seconds; Type: ACL
+GRANT SELECT(run_timeout_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.renewals_max; Type: ACL
+GRANT SELECT(renewals_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.on_exhausted; Type: ACL
+GRANT SELECT(on_exhausted) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.payload_classification; Type: ACL
+GRANT SELECT(payload_classification) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.source_ref; Type: ACL
+GRANT SELECT(source_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.target_ref; Type: ACL
+GRANT SELECT(target_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.payload_ref; Type: ACL
+GRANT SELECT(payload_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.idempotency_key; Type: ACL
+GRANT SELECT(idempotency_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.affinity_key; Type: ACL
+GRANT SELECT(affinity_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.correlation_id; Type: ACL
+GRANT SELECT(correlation_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.causation_event; Type: ACL
+GRANT SELECT(causation_event) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.parent_job_id; Type: ACL
+GRANT SELECT(parent_job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.workflow_id; Type: ACL
+GRANT SELECT(workflow_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.run_id; Type: ACL
+GRANT SELECT(run_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.replay_of; Type: ACL
+GRANT SELECT(replay_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.source_system; Type: ACL
+GRANT SELECT(source_system) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.enqueued_by; Type: ACL
+GRANT SELECT(enqueued_by) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.on_behalf_of; Type: ACL
+GRANT SELECT(on_behalf_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.created_at; Type: ACL
+GRANT SELECT(created_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.cleaned_at; Type: ACL
+GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE ready; Type: ACL
+GRANT SELECT ON TABLE tenure.ready TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE job_queue; Type: ACL
+GRANT SELECT ON TABLE tenure.job_queue TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE job_backlog; Type: ACL
+GRANT SELECT ON TABLE tenure.job_backlog TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE lanes; Type: ACL
+GRANT SELECT ON TABLE tenure.lanes TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE job_in_progress; Type: ACL
+GRANT SELECT ON TABLE tenure.job_in_progress TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.lane; Type: ACL
+GRANT SELECT(lane) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.tenant_id; Type: ACL
+GRANT SELECT(tenant_id) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.owner; Type: ACL
+GRANT SELECT(owner) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.executor; Type: ACL
+GRANT SELECT(executor) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.principal; Type: ACL
+GRANT SELECT(principal) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.leased_at; Type: ACL
+GRANT SELECT(leased_at) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.until; Type: ACL
+GRANT SELECT(until) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.lease_seconds; Type: ACL
+GRANT SELECT(lease_seconds) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.renewals; Type: ACL
+GRANT SELECT(renewals) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.held; Type: ACL
+GRANT SELECT(held) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE migrations; Type: ACL
+GRANT SELECT ON TABLE tenure.migrations TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE queue_health; Type: ACL
+GRANT SELECT ON TABLE tenure.queue_health TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE tenants; Type: ACL
+GRANT SELECT ON TABLE tenure.tenants TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE transitions; Type: ACL
+GRANT SELECT ON TABLE tenure.transitions TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
