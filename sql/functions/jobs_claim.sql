@@ -69,6 +69,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
   v_caller   tenure.caller_identity := tenure.caller();

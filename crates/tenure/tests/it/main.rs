@@ -1,6 +1,7 @@
 //! One integration binary for the crate: linking once is enough.
 
 mod catalogue;
+mod claim;
 mod config;
 mod ends;
 mod executors;
@@ -8,6 +9,7 @@ mod fixture;
 mod keys;
 mod leases;
 mod migrate;
+mod migrate_rights;
 mod newer_postgres;
 mod pgbouncer;
 mod private_cluster;
@@ -16,9 +18,12 @@ mod private_find;
 mod private_fixture;
 mod private_refusals;
 mod private_testing;
+mod schema_sql;
+mod reaper;
 mod roles;
 mod sql_readme;
 mod tenants;
 mod tidy;
 mod transitions;
+mod turns;
 mod walls;

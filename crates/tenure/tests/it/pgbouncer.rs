@@ -15,7 +15,7 @@ const THROUGH: &str = "TENURE_TEST_THROUGH";
 /// How long PgBouncer may take to answer.
 const START_MAX: Duration = Duration::from_secs(30);
 /// The modules of the SQL suite: everything that reaches the database by the fixture.
-pub(crate) const SUITE: [&str; 8] = [
+pub(crate) const SUITE: [&str; 10] = [
     "agent_queue::",
     "claim::",
     "ends::",
@@ -23,7 +23,9 @@ pub(crate) const SUITE: [&str; 8] = [
     "keys::",
     "leases::",
     "operate::",
+    "reaper::",
     "transitions::",
+    "turns::",
 ];
 
 /// The connection string of a database through the pool that the environment names, if it names one.
