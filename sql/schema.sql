@@ -2106,33 +2106,94 @@ ALTER TABLE tenure.tenants ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION acts_as(p_role text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.acts_as(p_role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION attempts_only_amended(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.attempts_only_amended() FROM PUBLIC;
+
+-- FUNCTION backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer) FROM PUBLIC;
+
 -- FUNCTION caller(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.caller() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION check_config_key(p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_config_key(p_key text) FROM PUBLIC;
+
+-- FUNCTION check_driven(p_caller tenure.caller_identity, p_executor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_executor text) FROM PUBLIC;
+
+-- FUNCTION check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) FROM PUBLIC;
+
+-- FUNCTION check_executor(p_executor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_executor(p_executor text) FROM PUBLIC;
+
+-- FUNCTION check_gate(p_tenant_id integer, p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) FROM PUBLIC;
+
+-- FUNCTION check_held(p_job_id uuid, p_status text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_held(p_job_id uuid, p_status text) FROM PUBLIC;
+
+-- FUNCTION check_job(p_place text, p_now timestamp with time zone, p_payload jsonb, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload jsonb, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) FROM PUBLIC;
+
+-- FUNCTION check_job_exists(p_job_id uuid, p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION check_name(p_what text, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_name(p_what text, p_name text) FROM PUBLIC;
+
 -- FUNCTION check_number(p_what text, p_value bigint, p_min bigint, p_max bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION check_pairs(p_job_ids uuid[], p_tokens uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FROM PUBLIC;
+
+-- FUNCTION check_payload(p_what text, p_payload jsonb, p_bytes_max bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max bigint) FROM PUBLIC;
+
+-- FUNCTION check_word(p_code text, p_what text, p_value text, p_allowed text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) FROM PUBLIC;
+
+-- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_executor text, p_kinds text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_executor text, p_kinds text[]) FROM PUBLIC;
+
 -- FUNCTION config_get(p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.config_get(p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.config_get(p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION config_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.config_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.config_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION config_set(p_key text, p_value jsonb, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
+-- FUNCTION current_epoch(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.current_epoch() FROM PUBLIC;
+
 -- FUNCTION current_tenant(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.current_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.current_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION cut_text(p_text text, p_bytes_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.cut_text(p_text text, p_bytes_max integer) FROM PUBLIC;
+
 -- FUNCTION dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
 -- FUNCTION dead_letter_replay_preview(p_dead_letter_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator;
 
 -- COLUMN dead_letters.dead_letter_id; Type: ACL
@@ -2240,184 +2301,342 @@ GRANT SELECT(replayed_as) ON TABLE tenure.dead_letters TO tenure_server, tenure_
 -- COLUMN dead_letters.replayed_at; Type: ACL
 GRANT SELECT(replayed_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION dead_letter_row(p_dead_letter_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_row(p_dead_letter_id uuid) FROM PUBLIC;
+
 -- FUNCTION dead_letter_show(p_dead_letter_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
 -- FUNCTION doctor(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.doctor() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.doctor() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION emit(p_at timestamp with time zone, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb) FROM PUBLIC;
+
+-- FUNCTION end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer) FROM PUBLIC;
+
+-- FUNCTION error_fingerprint(p_kind text, p_code text, p_message text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) FROM PUBLIC;
+
 -- FUNCTION event_list(p_after text, p_limit integer, p_kind text, p_subject text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION events_never_change(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.events_never_change() FROM PUBLIC;
+
 -- FUNCTION executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) TO tenure_server, tenure_worker;
 
 -- FUNCTION executor_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executor_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.executor_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tuning, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tuning, p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION forbidden_path(p_payload jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload jsonb) FROM PUBLIC;
+
 -- FUNCTION gate_set(p_key text, p_position text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION has_forbidden_key(p_payload_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.has_forbidden_key(p_payload_text text) FROM PUBLIC;
+
 -- FUNCTION health(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.health() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.health() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION heartbeats_only_executors(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.heartbeats_only_executors() FROM PUBLIC;
+
+-- FUNCTION id_floor(p_at timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.id_floor(p_at timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION id_time(p_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.id_time(p_id uuid) FROM PUBLIC;
+
+-- FUNCTION installation_stamp(p_functions_hash text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.installation_stamp(p_functions_hash text) FROM PUBLIC;
+
+-- FUNCTION is_blank(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_blank(p_text text) FROM PUBLIC;
+
 -- FUNCTION is_every_tenant(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_every_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.is_every_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_acknowledge_cancel(p_job_id uuid, p_token uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
 -- FUNCTION job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
 -- FUNCTION job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) TO tenure_server, tenure_worker;
 
+-- FUNCTION job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb, p_result_ref text, p_error_code text, p_error_class text, p_error_message text, p_delay_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb, p_result_ref text, p_error_code text, p_error_class text, p_error_message text, p_delay_seconds integer) FROM PUBLIC;
+
 -- FUNCTION job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
 -- FUNCTION job_enqueue_many(p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
 -- FUNCTION job_explain(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_explain(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_explain(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_lease_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_lease_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_lease_seconds integer) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_held(p_token uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_held(p_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_held(p_token uuid) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_lease(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_lease(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_lease(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_payload(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_payload(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_payload(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_progress(p_job_id uuid, p_token uuid, p_progress jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_progress(p_job_id uuid, p_token uuid, p_progress jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_progress(p_job_id uuid, p_token uuid, p_progress jsonb) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_reap(p_mode text, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_reap(p_mode text, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_reap(p_mode text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
 
 -- FUNCTION job_release(p_job_id uuid, p_token uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_release(p_job_id uuid, p_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_release(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_retry(p_job_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_retry(p_job_id uuid, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_retry(p_job_id uuid, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION job_settle(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_settle(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[]) FROM PUBLIC;
+
 -- FUNCTION job_show(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_show(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_show(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_snooze(p_job_id uuid, p_token uuid, p_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_snooze(p_job_id uuid, p_token uuid, p_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_snooze(p_job_id uuid, p_token uuid, p_seconds integer) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_start(p_job_id uuid, p_token uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_start(p_job_id uuid, p_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_start(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_start_many(p_job_ids uuid[], p_tokens uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_start_many(p_job_ids uuid[], p_tokens uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_start_many(p_job_ids uuid[], p_tokens uuid[]) TO tenure_server, tenure_worker;
 
+-- FUNCTION job_state(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_state(p_job_id uuid) FROM PUBLIC;
+
 -- FUNCTION job_sweep(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_sweep(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
 
 -- FUNCTION job_timeline(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) TO tenure_server, tenure_worker;
+
+-- FUNCTION jobs_only_cleaned(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
+
+-- FUNCTION key_hash(p_tenant_id integer, p_kind text, p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) FROM PUBLIC;
 
 -- TABLE kinds; Type: ACL
 GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION kind_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
 -- FUNCTION kind_show(p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_show(p_kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) FROM PUBLIC;
+
 -- FUNCTION lane_open(p_kind text, p_executor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
+-- FUNCTION lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
+
+-- FUNCTION lane_wake(p_tenant_id integer, p_lanes integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_wake(p_tenant_id integer, p_lanes integer[], p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION lease_shrink(p_ends tenure.run_end[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
+
 -- FUNCTION limit_of(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text) TO tenure_server, tenure_admin;
 
 -- FUNCTION login_unbind(p_login text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.login_unbind(p_login text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.login_unbind(p_login text) TO tenure_server, tenure_admin;
 
+-- FUNCTION mask_text(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.mask_text(p_text text) FROM PUBLIC;
+
 -- FUNCTION may_see(p_classification text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.may_see(p_classification text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.may_see(p_classification text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION new_id(p_at timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION now(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.now() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.now() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION open_tenants(p_caller tenure.caller_identity); Type: ACL
+REVOKE ALL ON FUNCTION tenure.open_tenants(p_caller tenure.caller_identity) FROM PUBLIC;
+
+-- FUNCTION partition_bound(p_table text, p_at timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.partition_bound(p_table text, p_at timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION partition_list(p_table text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.partition_list(p_table text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.partition_list(p_table text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION partition_upkeep(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.partition_upkeep() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.partition_upkeep() TO tenure_server, tenure_admin, tenure_operator;
 
 -- FUNCTION priority_of(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.priority_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.priority_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION refusal(p_sqlstate text, p_what text, p_why text, p_next text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION refusal_codes(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refusal_codes() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.refusal_codes() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION refusal_deadline(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refusal_deadline(p_job_id uuid) FROM PUBLIC;
+
 -- FUNCTION refuse(p_code text, p_what text, p_why text, p_next text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION refuse_busy(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_busy(p_job_id uuid) FROM PUBLIC;
+
+-- FUNCTION refuse_gate(p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_gate(p_key text) FROM PUBLIC;
+
+-- FUNCTION refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) FROM PUBLIC;
+
 -- FUNCTION setting(p_tenant_id integer, p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION setting_integer(p_tenant_id integer, p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION stale_check(p_threshold_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION stream_lag(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.stream_lag() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.stream_lag() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION tenant_create(p_name text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
 -- FUNCTION tenant_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tenant_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION tuning(p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tuning(p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION waiting_take(p_job_id uuid, p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION word_distance(p_a text, p_b text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.word_distance(p_a text, p_b text) FROM PUBLIC;
+
 -- FUNCTION worker_park(p_executor text, p_kinds text[], p_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.worker_park(p_executor text, p_kinds text[], p_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.worker_park(p_executor text, p_kinds text[], p_seconds integer) TO tenure_server, tenure_worker;
 
 -- COLUMN active.job_id; Type: ACL

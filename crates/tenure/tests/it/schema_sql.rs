@@ -1,6 +1,5 @@
 //! `sql/schema.sql` is what a migrated database looks like, so that every change shows its effect.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -127,19 +126,20 @@ fn without_body(lines: &[&str]) -> String {
     kept.join("\n")
 }
 
-/// One line per object and right, with all who have it.
+/// One line per object and right, with all who have it, and what is taken from everybody.
 fn grants(lines: &[&str]) -> String {
-    let mut rights: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut order = Vec::new();
+    let mut rights: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in lines {
-        let Some((right, role)) = line.strip_prefix("GRANT ").and_then(|rest| rest.rsplit_once(" TO ")) else {
-            continue;
-        };
-        if !rights.contains_key(right) {
-            order.push(right);
+        // A revoke has nobody to collect: it stays a line of its own.
+        let (right, role) = line.trim_end_matches(';').rsplit_once(" TO ").unwrap_or((line, ""));
+        match rights.iter_mut().find(|(known, _)| *known == right) {
+            Some((_, roles)) => roles.push(role),
+            None => rights.push((right, vec![role])),
         }
-        rights.entry(right).or_default().push(role.trim_end_matches(';'));
     }
-    let line = |right: &&str| format!("GRANT {right} TO {};", rights[*right].join(", "));
-    order.iter().map(line).collect::<Vec<_>>().join("\n")
+    let line = |(right, roles): &(&str, Vec<&str>)| match roles.join(", ") {
+        nobody if nobody.is_empty() => (*right).to_owned(),
+        roles => format!("{right} TO {roles};"),
+    };
+    rights.iter().map(line).collect::<Vec<_>>().join("\n")
 }
