@@ -141,8 +141,7 @@ declare
   v_now    timestamptz := tenure.now();
   v_rows   integer := coalesce(cardinality(p_job_ids), 0);
   v_done   uuid[];
-  v_ends   tenure.run_end[];
-  v_missed boolean;
+  v_held   tenure.run_end[];
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   if v_rows > tenure.limit_of('batch_rows_max') then
@@ -158,61 +157,44 @@ begin
     return;
   end if;
 
-  -- A row that changed while its lock was waited for (a cancel request) is locked in its new form, which this statement's snapshot cannot delete yet:
-  -- everything follows from what the delete returns, and another round, which holds the locks already, ends the rest.
-  loop
-    with wanted as materialized (
-      select distinct on (t.job_id, t.token) t.job_id, t.token, t.outcome, t.result, t.result_ref, t.error_code, t.error_class, t.error_message, t.delay_seconds
-        from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes, p_error_classes, p_error_messages, p_delay_seconds) with ordinality
-               t (job_id, token, outcome, result, result_ref, error_code, error_class, error_message, delay_seconds, n)
-       where tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is null
-       order by t.job_id, t.token, t.n
-    ), living as materialized (
-      select l.token, l.lane, l.owner, l.leased_at from tenure.leases l
-       where l.token = any (array(select distinct w.token from wanted w)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
-    ), locked as materialized (
-      -- One index probe per job whatever the statistics say (they flip: active is empty one moment and full the next), locked in the order of ids.
-      select a.place, a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason, l.owner, l.leased_at,
-             w.outcome, w.result, w.result_ref, w.error_code, w.error_class, w.error_message, w.delay_seconds
-        from wanted w
-        cross join lateral (
-          select a.ctid as place, a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason
-            from tenure.active a where a.job_id = w.job_id and a.token = w.token limit 1 for update) a
-        join living l on l.token = a.token and l.lane = a.lane
-       where (w.outcome <> 'cancelled' or a.cancel_requested_at is not null)
-         and (w.outcome <> 'snoozed' or a.started_at is not null)
-    ), deleted as (
-      delete from tenure.active a where a.ctid = any (array(select k.place from locked k)) returning a.job_id
-    ), gone as materialized (
-      select k.* from locked k where k.job_id in (select d.job_id from deleted d)
-    ), kept as (
-      insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, leased_at, started_at, ended_at, actor, result, result_ref)
-      select g.job_id, g.run, v_caller.tenant_id, g.lane, g.attempt, 'succeeded', 'succeeded', true, g.token, g.owner, g.leased_at, g.started_at,
-             greatest(v_now, g.started_at), v_caller.principal, g.result, g.result_ref
-        from gone g where g.outcome = 'succeeded'
-    ), told as (
-      insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs)
-      select v_now, v_caller.tenant_id, g.lane, 'job.succeeded', v_caller.principal, array_agg(g.job_id), array_agg(g.run)
-        from gone g where g.outcome = 'succeeded' group by g.lane
-    ), fewer as materialized (
-      -- Locked in the order in which a heartbeat locks them.
-      select f.token, f.lane, f.ended
-        from (select g.token, g.lane, count(*) as ended from gone g group by g.token, g.lane order by g.token, g.lane) f
-        cross join lateral (select from tenure.leases l where l.token = f.token and l.lane = f.lane for update) l
-    ), emptied as (
-      delete from tenure.leases l using fewer f where l.token = f.token and l.lane = f.lane and l.held <= f.ended
-    ), shrunk as (
-      update tenure.leases l set held = l.held - f.ended from fewer f where l.token = f.token and l.lane = f.lane and l.held > f.ended
-    )
-    select v_done || array_agg(g.job_id) filter (where g.outcome = 'succeeded'),
-           v_ends || array_agg((g.job_id, v_caller.tenant_id, g.lane, g.run, g.attempt, g.token, g.owner, g.leased_at, g.started_at, g.due, g.cancel_requested_at, g.cancel_by,
-             g.cancel_reason, g.outcome, g.error_code, g.error_class, g.error_message, g.delay_seconds, g.result, g.result_ref)::tenure.run_end)
-             filter (where g.outcome <> 'succeeded'),
-           (select count(*) from locked) > count(*)
-      into v_done, v_ends, v_missed
-      from gone g;
-    exit when not v_missed;
-  end loop;
+  -- First the locks, in the order of ids; what they bring is the newest form of each row (a cancel request may have come while we waited) and stays until we
+  -- commit. Only then the writes, as a new statement: its snapshot knows what was locked. One index probe a job, whatever the statistics say: they flip, since
+  -- active is empty one moment and full the next.
+  with living as materialized (
+    select l.token, l.lane, l.owner, l.leased_at from tenure.leases l
+     where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
+  )
+  select array_agg((a.job_id, v_caller.tenant_id, a.lane, a.run, a.attempt, a.token, l.owner, l.leased_at, a.started_at, a.due, a.cancel_requested_at, a.cancel_by,
+           a.cancel_reason, w.outcome, w.error_code, w.error_class, w.error_message, w.delay_seconds, w.result, w.result_ref)::tenure.run_end)
+    into v_held
+    from (select distinct on (t.job_id, t.token) t.job_id, t.token, t.outcome, t.result, t.result_ref, t.error_code, t.error_class, t.error_message, t.delay_seconds
+            from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes, p_error_classes, p_error_messages, p_delay_seconds) with ordinality
+                   t (job_id, token, outcome, result, result_ref, error_code, error_class, error_message, delay_seconds, n)
+           where tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is null
+           order by t.job_id, t.token, t.n) w
+    cross join lateral (
+      select a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason
+        from tenure.active a where a.job_id = w.job_id and a.token = w.token limit 1 for update) a
+    join living l on l.token = a.token and l.lane = a.lane
+   where (w.outcome <> 'cancelled' or a.cancel_requested_at is not null)
+     and (w.outcome <> 'snoozed' or a.started_at is not null);
+
+  with held as materialized (
+    select h.job_id, h.token, h.lane, h.run, h.attempt, h.owner, h.leased_at, h.started_at, h.outcome, h.result, h.result_ref from unnest(v_held) h
+  ), deleted as (
+    delete from tenure.active a where a.job_id = any (array(select h.job_id from held h))
+  ), kept as (
+    insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, leased_at, started_at, ended_at, actor, result, result_ref)
+    select h.job_id, h.run, v_caller.tenant_id, h.lane, h.attempt, 'succeeded', 'succeeded', true, h.token, h.owner, h.leased_at, h.started_at,
+           greatest(v_now, h.started_at), v_caller.principal, h.result, h.result_ref
+      from held h where h.outcome = 'succeeded'
+  ), told as (
+    insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs)
+    select v_now, v_caller.tenant_id, h.lane, 'job.succeeded', v_caller.principal, array_agg(h.job_id), array_agg(h.run)
+      from held h where h.outcome = 'succeeded' group by h.lane
+  )
+  select array_agg(h.job_id) filter (where h.outcome = 'succeeded') into v_done from held h;
+  perform tenure.lease_shrink(v_held);
 
   if cardinality(v_done) = v_rows then
     return query select d.id, 'ended'::text, 'succeeded'::text, null::timestamptz from unnest(v_done) d (id);
@@ -221,7 +203,8 @@ begin
 
   return query
     with settled as materialized (
-      select s.job_id, s.state, s.next_due from tenure.job_settle(v_now, v_caller.principal, null, coalesce(v_ends, '{}')) s
+      select s.job_id, s.state, s.next_due from tenure.job_settle(v_now, v_caller.principal, null,
+               array(select h from unnest(v_held) h where h.outcome <> 'succeeded')) s
     )
     select t.job_id,
            case

@@ -14,48 +14,40 @@ declare
   v_now     timestamptz := tenure.now();
   v_started uuid[];
   v_late    tenure.run_end[];
-  v_missed  boolean;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_pairs(p_job_ids, p_tokens);
 
-  -- As with the end: what the lock brought in a newer form than the snapshot knows is left for another round.
-  loop
-    with living as materialized (
-      select l.token, l.lane, l.lease_seconds, l.owner, l.leased_at from tenure.leases l
-       where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
-    ), found as materialized (
-      -- Locked in the order of ids, one index probe per job whatever the statistics say.
-      select a.place, a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.cancel_requested_at, a.cancel_by, a.cancel_reason, l.owner, l.leased_at, j.deadline_at <= v_now as is_late
-        from (select distinct t.job_id, t.token from unnest(p_job_ids, p_tokens) t (job_id, token) order by t.job_id, t.token) t
-        cross join lateral (
-          select a.ctid as place, a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason
-            from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1 for update) a
-        cross join lateral (select j.deadline_at from tenure.jobs j where j.job_id = t.job_id limit 1) j
-        join living l on l.token = a.token and l.lane = a.lane
-       where a.started_at is null
-    ), begun as (
-      update tenure.active a
-         set started_at = v_now,
-             run_until = (select v_now + make_interval(secs => j.run_timeout_seconds) from tenure.jobs j where j.job_id = a.job_id),
-             hold_until = (select v_now + make_interval(secs => l.lease_seconds * (1.0 + j.renewals_max))
-                             from tenure.jobs j, living l where j.job_id = a.job_id and l.token = a.token and l.lane = a.lane)
-       where a.ctid = any (array(select f.place from found f where f.is_late is not true))
-      returning a.job_id, a.lane, a.run, (select l.owner from living l where l.token = a.token and l.lane = a.lane) as owner
-    ), late as (
-      delete from tenure.active a where a.ctid = any (array(select f.place from found f where f.is_late)) returning a.job_id
-    ), told as (
-      insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs, data)
-      select v_now, v_caller.tenant_id, b.lane, 'job.started', v_caller.principal, array_agg(b.job_id), array_agg(b.run), jsonb_build_object('worker', min(b.owner)) from begun b group by b.lane
-    )
-    select v_started || (select array_agg(b.job_id) from begun b),
-           v_late || (select array_agg((d.job_id, v_caller.tenant_id, d.lane, d.run, d.attempt, d.token, d.owner, d.leased_at, null, d.due, d.cancel_requested_at, d.cancel_by, d.cancel_reason,
-              'deadline_passed', 'deadline_passed', 'deadline', 'The deadline passed before the job started.', null, null, null)::tenure.run_end)
-              from found d where d.job_id in (select x.job_id from late x)),
-           (select count(*) from found) > (select count(*) from begun) + (select count(*) from late)
-      into v_started, v_late, v_missed;
-    exit when not v_missed;
-  end loop;
+  -- First the locks, in the order of ids, then the writes as a new statement: see tenure.job_end_many.
+  with living as materialized (
+    select l.token, l.lane, l.owner, l.leased_at from tenure.leases l
+     where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
+  )
+  select array_agg(a.job_id) filter (where j.deadline_at is null or j.deadline_at > v_now),
+         array_agg((a.job_id, v_caller.tenant_id, a.lane, a.run, a.attempt, a.token, l.owner, l.leased_at, null, a.due, a.cancel_requested_at, a.cancel_by, a.cancel_reason,
+           'deadline_passed', 'deadline_passed', 'deadline', 'The deadline passed before the job started.', null, null, null)::tenure.run_end) filter (where j.deadline_at <= v_now)
+    into v_started, v_late
+    from (select distinct t.job_id, t.token from unnest(p_job_ids, p_tokens) t (job_id, token) order by t.job_id, t.token) t
+    cross join lateral (
+      select a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason
+        from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1 for update) a
+    cross join lateral (select j.deadline_at from tenure.jobs j where j.job_id = t.job_id limit 1) j
+    join living l on l.token = a.token and l.lane = a.lane
+   where a.started_at is null;
+
+  with begun as (
+    update tenure.active a
+       set started_at = v_now,
+           run_until = (select v_now + make_interval(secs => j.run_timeout_seconds) from tenure.jobs j where j.job_id = a.job_id),
+           hold_until = (select v_now + make_interval(secs => l.lease_seconds * (1.0 + j.renewals_max))
+                           from tenure.jobs j, tenure.leases l where j.job_id = a.job_id and l.token = a.token and l.lane = a.lane)
+     where a.job_id = any (v_started)
+    returning a.job_id, a.lane, a.run, (select l.owner from tenure.leases l where l.token = a.token and l.lane = a.lane) as owner
+  ), late as (
+    delete from tenure.active a where a.job_id = any (array(select d.job_id from unnest(v_late) d))
+  )
+  insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs, data)
+  select v_now, v_caller.tenant_id, b.lane, 'job.started', v_caller.principal, array_agg(b.job_id), array_agg(b.run), jsonb_build_object('worker', min(b.owner)) from begun b group by b.lane;
   if v_late is not null then
     perform tenure.job_settle(v_now, v_caller.principal, null, v_late);
     perform tenure.lease_shrink(v_late);
