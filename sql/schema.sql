@@ -64,8 +64,8 @@ CREATE FUNCTION tenure.attempts_only_amended() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- backoff_seconds(integer, integer, integer); Type: FUNCTION
-CREATE FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer) RETURNS double precision
+-- backoff_seconds(integer, integer, integer, double precision); Type: FUNCTION
+CREATE FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision DEFAULT random()) RETURNS double precision
     LANGUAGE sql PARALLEL SAFE
     AS $$...$$;
 
@@ -2112,8 +2112,8 @@ GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin
 -- FUNCTION attempts_only_amended(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.attempts_only_amended() FROM PUBLIC;
 
--- FUNCTION backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer) FROM PUBLIC;
+-- FUNCTION backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision); Type: ACL
+REVOKE ALL ON FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision) FROM PUBLIC;
 
 -- FUNCTION caller(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.caller() FROM PUBLIC;

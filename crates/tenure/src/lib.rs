@@ -1,7 +1,7 @@
 //! Tenure on PostgreSQL: work that must not be lost, must not run twice by accident, and must not run without
 //! permission.
 //!
-//! All of it is SQL in the schema `tenure`; this crate carries that SQL, applies it ([`migrate`]) and calls it
+//! All of it is SQL in the schema `tenure`; this crate carries that SQL, applies it ([`mod@migrate`]) and calls it
 //! ([`store`]), with refusals as typed errors ([`Error`]).
 
 pub mod error;
