@@ -25,6 +25,7 @@ mod sql_readme;
 mod store;
 mod tenants;
 mod tidy;
+mod tls;
 mod transitions;
 mod turns;
 mod walls;
