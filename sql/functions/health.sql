@@ -43,6 +43,11 @@ begin
                      from pg_stat_all_tables s where s.schemaname = 'tenure' and s.relname in ('ready', 'delayed', 'active', 'leases', 'idempotency')),
     'oldest_transaction_seconds', (select coalesce(max(extract(epoch from clock_timestamp() - a.xact_start)), 0) from pg_stat_activity a where a.xact_start is not null and a.pid <> pg_backend_pid()),
     'prepared_transactions', (select count(*) from pg_prepared_xacts),
+    'login', session_user,
+    'roles', (select jsonb_object_agg(r.name, exists (select from pg_roles p where p.rolname = r.name)) from unnest(array['tenure_owner', 'tenure_server', 'tenure_admin',
+                'tenure_operator', 'tenure_approver', 'tenure_producer', 'tenure_worker', 'tenure_viewer']) r (name)),
+    'login_roles', (select coalesce(jsonb_agg(p.rolname order by p.rolname), '[]') from pg_roles p
+                     where p.rolname ^@ 'tenure_' and p.rolname <> session_user and pg_has_role(session_user, p.oid, 'member')),
     'stream', (select to_jsonb(s) from tenure.stream_lag() s),
     'partitions', (select jsonb_object_agg(t.name, (select count(*) from tenure.partition_list(t.name))) from (values ('jobs'), ('attempts'), ('events')) t (name)),
     'settings', (select jsonb_object_agg(g.name, g.setting) from pg_settings g where g.name in ('fsync', 'synchronous_commit', 'max_wal_size', 'autovacuum', 'autovacuum_naptime', 'max_connections')));

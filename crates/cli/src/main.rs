@@ -1,2 +1,63 @@
-//! The `tenure` command.
-fn main() {}
+//! The `tenure` command: one binary to run Tenure, to work for it, and to look into it.
+
+mod cli;
+mod connect;
+mod dev;
+mod errors;
+mod output;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use tenure_core::codes;
+
+use crate::cli::Cli;
+use crate::errors::{Failure, Outcome};
+
+fn main() -> ExitCode {
+    // The parser may have failed before it came to --json, so the raw arguments are asked; after -- they are another's.
+    let json = std::env::args_os()
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json");
+    match run() {
+        Ok(()) => ExitCode::from(codes::EXIT_OK),
+        Err(failure) => ExitCode::from(errors::tell(&failure, json)),
+    }
+}
+
+fn run() -> Outcome {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            error.print()?;
+            return Ok(());
+        }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.print()?;
+            return Err(Failure::Told(codes::EXIT_USAGE));
+        }
+        Err(error) => return Err(errors::refusal_of(&error).into()),
+    };
+    say_what_the_library_says();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let outcome = runtime.block_on(cli.run());
+    // A thread that waits for standard input must not keep a finished command from ending.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Warnings of the library to standard error; `RUST_LOG` asks for more.
+fn say_what_the_library_says() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .init();
+}

@@ -1,0 +1,97 @@
+//! `tenure config`: settings of a tenant, or of the installation.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use tenure::store::{config, for_every_tenant};
+
+use super::Behalf;
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::output::{Column, Format, shown};
+
+const LIST: &[Column] = &[
+    Column("KEY", "key"),
+    Column("VALUE", "value"),
+    Column("ORIGIN", "origin"),
+    Column("DEFAULT", "default_value"),
+    Column("MIN", "value_min"),
+    Column("MAX", "value_max"),
+    Column("MEANING", "description"),
+];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Print the value in force
+    Get {
+        /// The key, such as queue.lease.duration_sec
+        key: String,
+    },
+    /// Set a value; the change is an event
+    Set(Set),
+    /// List every key with its value and bounds
+    #[command(visible_alias = "ls")]
+    List,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Set {
+    /// The key, such as queue.lease.duration_sec
+    key: String,
+    /// true, false or a whole number
+    #[arg(
+        required_unless_present = "default",
+        conflicts_with = "default",
+        allow_negative_numbers = true
+    )]
+    value: Option<String>,
+    /// Take the setting back
+    #[arg(long)]
+    default: bool,
+    /// For the installation, so for every tenant without a setting of its own
+    #[arg(long)]
+    installation: bool,
+    #[command(flatten)]
+    behalf: Behalf,
+}
+
+impl Config {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        match self {
+            Config::Get { key } => {
+                let value = session.call(async |tx| config::config_get(tx, &key).await).await?;
+                let answer = json!({"key": key, "value": value});
+                session.out.done(&shown("", &answer["value"]), &answer, &["value"])
+            }
+            Config::Set(set) => set.run(session).await,
+            Config::List => {
+                let rows = session.call(async |tx| config::config_list(tx).await).await?;
+                session.out.list(LIST, &rows, &["key"], "There are no keys.")
+            }
+        }
+    }
+}
+
+impl Set {
+    async fn run(self, mut session: Session) -> Outcome {
+        // What is neither a number nor true or false goes as text: the database says what it wants instead.
+        let value = self.value.map(|text| match serde_json::from_str(&text) {
+            Ok(value @ (Value::Bool(_) | Value::Number(_))) => value,
+            _ => Value::String(text),
+        });
+        let behalf = self.behalf.on_behalf_of.as_deref();
+        let answer = session
+            .ask(async |tx| {
+                if self.installation {
+                    for_every_tenant(tx).await?;
+                }
+                config::config_set(tx, &self.key, value.as_ref(), behalf).await
+            })
+            .await?;
+        let part = |field: &str| shown("", &answer[field]);
+        let sentence = format!("{} is {} (was {}).", part("key"), part("value"), part("old"));
+        match session.out.format {
+            Format::Quiet => Ok(()),
+            _ => session.out.done(&sentence, &answer, &[]),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `tenure event`: what happened.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+use tenure::store::events::{self, EventFilter};
+
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::output::{Column, Format, json_of, shown};
+use crate::values::Number;
+
+/// How often a follower looks for news.
+const POLL: Duration = Duration::from_millis(500);
+
+const LIST: &[Column] = &[
+    Column("CURSOR", "cursor"),
+    Column("AT", "at"),
+    Column("EVENT", "kind"),
+    Column("ACTOR", "actor"),
+    Column("ABOUT", "about"),
+    Column("DATA", "data"),
+];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Event {
+    /// List events in the order in which they can be consumed, oldest first
+    #[command(visible_alias = "ls")]
+    List(List),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only what came after this cursor
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<String>,
+    /// Only events of this kind, such as job.succeeded
+    #[arg(long, short, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only events about this subject, such as a job's id
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Option<String>,
+    /// How many at most, or at a time when following
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "N",
+        default_value = "100",
+        allow_negative_numbers = true
+    )]
+    limit: Number,
+    /// Stay, and print what happens
+    #[arg(long, short)]
+    follow: bool,
+}
+
+impl Event {
+    pub(super) async fn run(self, session: Session) -> Outcome {
+        let Event::List(list) = self;
+        list.run(session).await
+    }
+}
+
+impl List {
+    async fn run(self, mut session: Session) -> Outcome {
+        let limit = self.limit.read("limit")?;
+        let mut filter = EventFilter {
+            after: self.after,
+            limit: Some(limit),
+            kind: self.kind,
+            subject: self.subject,
+        };
+        loop {
+            let events = session.call(async |tx| events::event_list(tx, &filter).await).await?;
+            let rows: Vec<Value> = events.iter().map(json_of).collect::<Result<_, _>>()?;
+            if !self.follow {
+                return print(&session, rows);
+            }
+            follow(&session, &rows)?;
+            match rows.last().and_then(|row| row["cursor"].as_str()) {
+                Some(cursor) => filter.after = Some(cursor.to_owned()),
+                None => tokio::time::sleep(POLL).await,
+            }
+        }
+    }
+}
+
+fn print(session: &Session, mut rows: Vec<Value>) -> Outcome {
+    if session.out.format == Format::People {
+        for row in &mut rows {
+            row["about"] = Value::from(about(row));
+        }
+    }
+    session
+        .out
+        .list(LIST, &rows, &["cursor", "kind"], "Nothing has happened.")
+}
+
+/// One line per event: a table cannot be drawn before its last row is known.
+fn follow(session: &Session, rows: &[Value]) -> Outcome {
+    match session.out.format {
+        Format::People => rows.iter().try_for_each(|row| {
+            let part = |field: &str| shown(field, &row[field]);
+            session.out.text(&format!(
+                "{}  {}  {}  {}",
+                part("at"),
+                part("kind"),
+                part("actor"),
+                about(row)
+            ))
+        }),
+        _ => session.out.list(LIST, rows, &["cursor", "kind"], ""),
+    }
+}
+
+/// The subject, or the job, or how many jobs.
+fn about(row: &Value) -> String {
+    match (&row["subject"], row["job_ids"].as_array().map(Vec::as_slice)) {
+        (Value::String(subject), _) => shown("subject", &Value::from(subject.as_str())),
+        (_, Some([job])) => shown("job_id", job),
+        (_, Some(jobs)) => format!("{} jobs of kind {}", jobs.len(), shown("job_kind", &row["job_kind"])),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,145 @@
+//! `tenure gate`: what may run at all.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use tenure::store::config::{self, GatePosition};
+use tenure::store::for_every_tenant;
+use tokio_postgres::Transaction;
+
+use super::Behalf;
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::output::{Column, shown};
+
+const LIST: &[Column] = &[
+    Column("GATE", "key"),
+    Column("POSITION", "position"),
+    Column("ORIGIN", "origin"),
+    Column("MEANING", "description"),
+];
+const CHANGED: &[Column] = &[Column("GATE", "key"), Column("POSITION", "position")];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Gate {
+    /// List the gates and their positions
+    #[command(visible_alias = "ls")]
+    List,
+    /// Open gates: let work through
+    Open(Change),
+    /// Close gates: let nothing through
+    Close(Change),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Change {
+    /// Gates, by key or short name: jobs, worker, notify, heartbeat
+    #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "GATE")]
+    gates: Vec<String>,
+    /// Every gate
+    #[arg(long)]
+    all: bool,
+    /// For the installation, so for every tenant without a setting of its own
+    #[arg(long)]
+    installation: bool,
+    #[command(flatten)]
+    behalf: Behalf,
+}
+
+impl Gate {
+    pub(super) async fn run(self, session: Session) -> Outcome {
+        match self {
+            Gate::List => list(session).await,
+            Gate::Open(change) => change.run(session, GatePosition::Open).await,
+            Gate::Close(change) => change.run(session, GatePosition::Closed).await,
+        }
+    }
+}
+
+async fn list(mut session: Session) -> Outcome {
+    let entries = session.call(async |tx| config::config_list(tx).await).await?;
+    let rows: Vec<Value> = entries
+        .iter()
+        .filter(|entry| entry.is_gate)
+        .map(|entry| json!({"key": entry.key, "position": position(&entry.value), "origin": entry.origin, "description": entry.description}))
+        .collect();
+    session
+        .out
+        .list(LIST, &rows, &["key", "position"], "There are no gates.")
+}
+
+impl Change {
+    /// All or none: the gates change in one transaction.
+    async fn run(self, mut session: Session, position: GatePosition) -> Outcome {
+        let behalf = self.behalf.on_behalf_of.as_deref();
+        let rows = session
+            .call(async |tx| {
+                if self.installation {
+                    for_every_tenant(tx).await?;
+                }
+                let keys = if self.all {
+                    keys(tx).await?
+                } else {
+                    self.gates.iter().map(|gate| key_of(gate)).collect()
+                };
+                set(tx, &keys, position, behalf).await
+            })
+            .await?;
+        session
+            .out
+            .list(CHANGED, &rows, &["key", "position"], "There are no gates.")
+    }
+}
+
+/// Opens every gate, for the whole installation where the login is trusted with it, else for its own tenant.
+pub(crate) async fn open_all(session: &mut Session) -> Outcome<Vec<String>> {
+    session
+        .call(async |tx| {
+            for_every_tenant(tx).await?;
+            let keys = keys(tx).await?;
+            set(tx, &keys, GatePosition::Open, None).await?;
+            Ok(keys)
+        })
+        .await
+}
+
+async fn set(
+    tx: &Transaction<'_>,
+    keys: &[String],
+    to: GatePosition,
+    behalf: Option<&str>,
+) -> tenure::Result<Vec<Value>> {
+    let mut rows = Vec::with_capacity(keys.len());
+    for key in keys {
+        let answer = config::gate_set(tx, key, to, behalf).await?;
+        rows.push(json!({"key": key, "position": position(&answer["value"])}));
+    }
+    Ok(rows)
+}
+
+async fn keys(tx: &Transaction<'_>) -> tenure::Result<Vec<String>> {
+    let entries = config::config_list(tx).await?;
+    Ok(entries
+        .into_iter()
+        .filter(|entry| entry.is_gate)
+        .map(|entry| entry.key)
+        .collect())
+}
+
+/// `jobs` is short for `queue.job_substrate.enabled`, `worker` for `queue.worker.enabled`.
+fn key_of(name: &str) -> String {
+    match name {
+        "job" | "jobs" => "queue.job_substrate.enabled".to_owned(),
+        "workers" => "queue.worker.enabled".to_owned(),
+        "heartbeats" => "queue.heartbeat.enabled".to_owned(),
+        "worker" | "notify" | "heartbeat" | "job_substrate" => format!("queue.{name}.enabled"),
+        key => key.to_owned(),
+    }
+}
+
+fn position(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "open".to_owned(),
+        Value::Bool(false) => "closed".to_owned(),
+        other => shown("", other),
+    }
+}

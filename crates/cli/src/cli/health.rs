@@ -1,0 +1,47 @@
+//! `tenure health`: how it is, in one look.
+
+use clap::Args;
+use tenure::store::health;
+
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::output::{Format, shown};
+
+#[derive(Debug, Args)]
+pub(crate) struct Health {}
+
+impl Health {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let health = session.ask(async |tx| health::health(tx).await).await?;
+        if session.out.format != Format::People {
+            return session.out.object(&health, &[], &["backlog"]);
+        }
+        let mut flat = health.clone();
+        if let Some(object) = flat.as_object_mut()
+            && let Some(gates) = object.remove("gates")
+        {
+            for (gate, open) in gates.as_object().into_iter().flatten() {
+                let position = if *open == true { "open" } else { "closed" };
+                object.insert(gate.clone(), position.into());
+            }
+            let age = shown("", &object["oldest_queued_age_s"]);
+            let seconds = age.split('.').next().unwrap_or_default().to_owned();
+            object.insert("oldest_queued_age_s".to_owned(), seconds.into());
+        }
+        session.out.object(
+            &flat,
+            &[
+                "at",
+                "backlog",
+                "retry_waiting",
+                "in_progress",
+                "dead_letter_open",
+                "oldest_queued_age_s",
+                "lease_active",
+                "lease_expired",
+                "executors_alive",
+            ],
+            &[],
+        )
+    }
+}

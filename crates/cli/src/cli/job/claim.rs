@@ -1,0 +1,118 @@
+//! `tenure job claim`: how a shell script becomes a worker.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+use tenure::store::jobs;
+use tenure_core::{Refusal, codes};
+use tokio::time::Instant;
+
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::output::Format;
+use crate::values::Number;
+
+/// How long a command may wait for work.
+const WAIT_SECONDS_MAX: i32 = 3600;
+/// How often a waiting command asks: often at first, when a job that was just enqueued may appear, then less.
+const POLL_FIRST: Duration = Duration::from_millis(100);
+const POLL_LAST: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Args)]
+pub(crate) struct Claim {
+    /// Only jobs of this kind; may be given several times [default: every kind]
+    #[arg(long = "kind", short, value_name = "KIND")]
+    kinds: Vec<String>,
+    /// Claim for this executor [default: any]
+    #[arg(long, value_name = "NAME")]
+    executor: Option<String>,
+    /// Who claims, as others will see it [default: USER@HOST]
+    #[arg(long, value_name = "NAME")]
+    worker: Option<String>,
+    /// How long the lease lasts without a heartbeat [default: the kind's policy]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    lease_seconds: Option<Number>,
+    /// Prefer jobs with this affinity key
+    #[arg(long, value_name = "KEY")]
+    affinity_key: Option<String>,
+    /// Begin work at once, without a separate `job start`
+    #[arg(long)]
+    start: bool,
+    /// Wait up to this many seconds for a job
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    wait: Option<Number>,
+}
+
+impl Claim {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let wait = self.wait_for()?;
+        let until = Instant::now() + wait;
+        let mut pause = POLL_FIRST;
+        let answer = loop {
+            let answer = self.once(&mut session).await?;
+            let left = until.saturating_duration_since(Instant::now());
+            if !answer["job"].is_null() || left.is_zero() {
+                break answer;
+            }
+            tokio::time::sleep(pause.min(left)).await;
+            pause = (pause * 2).min(POLL_LAST);
+        };
+        let out = session.out;
+        let job = &answer["job"];
+        match out.format {
+            Format::Json => out.json(&answer),
+            Format::Quiet => out.done("", job, &["job_id", "token", "payload"]),
+            Format::People if job.is_null() => out.text("There is no job to claim."),
+            Format::People => out.object(
+                job,
+                &[
+                    "job_id",
+                    "token",
+                    "kind",
+                    "state",
+                    "leased_until",
+                    "attempt",
+                    "attempts_max",
+                    "payload",
+                ],
+                &[],
+            ),
+        }
+    }
+
+    async fn once(&self, session: &mut Session) -> Outcome<Value> {
+        let worker = self.worker.clone().unwrap_or_else(worker_name);
+        let mut claim = jobs::Claim::new(&worker);
+        claim.executor = self.executor.clone();
+        claim.kinds = (!self.kinds.is_empty()).then(|| self.kinds.clone());
+        claim.lease_seconds = Number::read_option(self.lease_seconds.as_ref(), "lease_seconds")?;
+        claim.affinity_key = self.affinity_key.clone();
+        if self.start {
+            claim = claim.started();
+        }
+        let job = session.ask(async |tx| jobs::claim(tx, &claim).await).await?;
+        Ok(json!({ "job": job }))
+    }
+
+    fn wait_for(&self) -> Result<Duration, Refusal> {
+        let seconds = Number::read_option(self.wait.as_ref(), "wait")?.unwrap_or(0);
+        match u64::try_from(seconds) {
+            Ok(wait) if seconds <= WAIT_SECONDS_MAX => Ok(Duration::from_secs(wait)),
+            _ => Err(Refusal::new(
+                codes::NUMBER_OUT_OF_RANGE,
+                format!("wait is {seconds}."),
+                format!("A claim waits 0 to {WAIT_SECONDS_MAX} seconds."),
+                "Wait within these bounds, and claim again.",
+            )),
+        }
+    }
+}
+
+/// `ann@host`: enough to find whoever holds a job.
+fn worker_name() -> String {
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten();
+    let user = user.map_or_else(|| "cli".to_owned(), |user| user.name);
+    let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+    format!("{user}@{}", host.unwrap_or_else(|| "localhost".to_owned()))
+}

@@ -1,0 +1,126 @@
+//! `tenure job enqueue`.
+
+use clap::Args;
+use tenure::store::Timestamp;
+use tenure::store::jobs::{self, NewJob};
+use tenure_core::priority;
+use uuid::Uuid;
+
+use crate::cli::Behalf;
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::values::{Moment, Number, json_object};
+
+#[derive(Debug, Args)]
+pub(crate) struct Enqueue {
+    /// What kind of work it is, such as mail.send
+    kind: String,
+    /// What the worker needs to know, a small JSON object: JSON, @FILE, or - for standard input
+    #[arg(long, short, value_name = "JSON|@FILE|-")]
+    payload: Option<String>,
+    /// Makes it safe to repeat: while an unfinished job of this kind has the key, no second one is made
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Who is to run it [default: the kind's policy]
+    #[arg(long, value_name = "NAME")]
+    executor: Option<String>,
+    /// urgent, normal, bulk or a number; higher is sooner
+    #[arg(long, value_name = "PRIORITY", allow_negative_numbers = true)]
+    priority: Option<String>,
+    /// Not before this time: RFC 3339, or a delay such as +10m
+    #[arg(long, value_name = "TIME", visible_alias = "at")]
+    due: Option<String>,
+    /// Never start after this time: RFC 3339, or a delay such as +1h
+    #[arg(long, value_name = "TIME")]
+    deadline: Option<String>,
+    /// Attempts before it gives up [default: the kind's policy]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_attempts: Option<Number>,
+    /// Who may see the payload: safe_metadata or restricted
+    #[arg(long, value_name = "CLASS")]
+    classification: Option<String>,
+    /// Where the work comes from, by reference
+    #[arg(long, value_name = "REF")]
+    source_ref: Option<String>,
+    /// What the work is about, by reference
+    #[arg(long, value_name = "REF")]
+    target_ref: Option<String>,
+    /// Where the data is, by reference
+    #[arg(long, value_name = "REF")]
+    payload_ref: Option<String>,
+    /// Ties jobs of one undertaking together
+    #[arg(long, value_name = "ID")]
+    correlation_id: Option<String>,
+    /// A worker that asks for this key gets the job first
+    #[arg(long, value_name = "KEY")]
+    affinity_key: Option<String>,
+    /// The job that made this one
+    #[arg(long, value_name = "JOB")]
+    parent: Option<Uuid>,
+    /// What it is about, in one word [default: the kind's policy]
+    #[arg(long, value_name = "DOMAIN")]
+    domain: Option<String>,
+    /// The system that asks for it
+    #[arg(long, value_name = "NAME")]
+    source_system: Option<String>,
+    /// An id of your own: a UUID of version 7
+    #[arg(long, value_name = "UUID")]
+    id: Option<Uuid>,
+    #[command(flatten)]
+    behalf: Behalf,
+}
+
+impl Enqueue {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let payload = self
+            .payload
+            .as_deref()
+            .map(|given| json_object("payload", given))
+            .transpose()?;
+        let mut job = NewJob::new(self.kind);
+        job.payload = payload;
+        job.priority = self
+            .priority
+            .as_deref()
+            .map(priority::parse)
+            .transpose()?
+            .map(i32::from);
+        job.due = moment(&mut session, "due", self.due.as_deref()).await?;
+        job.deadline = moment(&mut session, "deadline", self.deadline.as_deref()).await?;
+        job.attempts_max = Number::read_option(self.max_attempts.as_ref(), "max_attempts")?;
+        job.key = self.key;
+        job.executor = self.executor;
+        job.classification = self.classification;
+        job.source_ref = self.source_ref;
+        job.target_ref = self.target_ref;
+        job.payload_ref = self.payload_ref;
+        job.correlation_id = self.correlation_id;
+        job.affinity_key = self.affinity_key;
+        job.parent_job_id = self.parent;
+        job.event_domain = self.domain;
+        job.source_system = self.source_system;
+        job.job_id = self.id;
+        let behalf = self.behalf.on_behalf_of.as_deref();
+        let made = session.ask(async |tx| jobs::enqueue(tx, &job, behalf).await).await?;
+        let id = made["job_id"].as_str().unwrap_or_default();
+        let state = made["state"].as_str().unwrap_or_default();
+        let sentence = if made["duplicate"] == true {
+            format!("Job {id} has this key already; it is {state}.")
+        } else {
+            format!("Job {id} is {state}.")
+        };
+        session.out.done(&sentence, &made, &["job_id"])
+    }
+}
+
+/// A delay counts from the database's clock, which alone decides when a job is due.
+async fn moment(session: &mut Session, field: &str, given: Option<&str>) -> Outcome<Option<Timestamp>> {
+    let Some(given) = given else { return Ok(None) };
+    let moment = Moment::read(field, given)?;
+    let now = match moment {
+        Moment::At(_) => jiff::Timestamp::UNIX_EPOCH,
+        Moment::FromNow(_) => session.now().await?,
+    };
+    let at = moment.resolve(field, now)?;
+    Ok(Some(Timestamp::from_micros(at.as_microsecond())))
+}

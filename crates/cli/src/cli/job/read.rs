@@ -1,0 +1,179 @@
+//! `tenure job list`, `show`, `timeline` and `explain`.
+
+use clap::Args;
+use serde_json::Value;
+use tenure::store::jobs::{self, JobFilter};
+use uuid::Uuid;
+
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::output::{Column, Format, shown};
+use crate::values::Number;
+
+const LIST: &[Column] = &[
+    Column("JOB", "job_id"),
+    Column("KIND", "kind"),
+    Column("STATE", "state"),
+    Column("PRIORITY", "priority"),
+    Column("DUE", "due"),
+    Column("ATTEMPTS", "attempts"),
+    Column("OF", "attempts_max"),
+    Column("WORKER", "lease_owner"),
+    Column("ERROR", "error_message"),
+];
+
+const TIMELINE: &[Column] = &[
+    Column("AT", "at"),
+    Column("STATE", "state"),
+    Column("VERB", "verb"),
+    Column("RUN", "run"),
+    Column("ATTEMPT", "attempt"),
+    Column("ACTOR", "actor"),
+    Column("WORKER", "worker"),
+    Column("DETAIL", "detail"),
+];
+
+/// What people want to see first of a job.
+const FIRST: &[&str] = &[
+    "job_id",
+    "kind",
+    "state",
+    "executor",
+    "priority",
+    "due",
+    "deadline_at",
+    "attempts",
+    "attempts_max",
+    "run",
+    "lease_owner",
+    "leased_until",
+    "started_at",
+    "progress",
+    "finished_at",
+    "error_code",
+    "error_message",
+    "result",
+    "result_ref",
+    "payload",
+];
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only jobs in this state
+    #[arg(long, short, value_name = "STATE")]
+    state: Option<String>,
+    /// Only jobs of this kind
+    #[arg(long, short, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only jobs for this executor
+    #[arg(long, value_name = "NAME")]
+    executor: Option<String>,
+    /// Only jobs of this undertaking
+    #[arg(long, value_name = "ID")]
+    correlation_id: Option<String>,
+    /// The next page: jobs older than this one
+    #[arg(long, value_name = "JOB")]
+    before: Option<Uuid>,
+    /// How many at most
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "N",
+        default_value = "50",
+        allow_negative_numbers = true
+    )]
+    limit: Number,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The job's id
+    job: Uuid,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Timeline {
+    /// The job's id
+    job: Uuid,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The job's id
+    job: Uuid,
+}
+
+impl List {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let limit = self.limit.read("limit")?;
+        let filter = JobFilter {
+            state: self.state,
+            kind: self.kind,
+            executor: self.executor,
+            correlation_id: self.correlation_id,
+            before: self.before,
+            limit: Some(limit),
+        };
+        let rows = session.call(async |tx| jobs::list(tx, &filter).await).await?;
+        session.out.list(
+            LIST,
+            &rows,
+            &["job_id"],
+            "No jobs. `tenure job enqueue KIND` makes one.",
+        )?;
+        if usize::try_from(limit).is_ok_and(|limit| rows.len() == limit)
+            && let Some(last) = rows.last()
+        {
+            session
+                .out
+                .note(&format!("There may be more: --before {}", last.job_id));
+        }
+        Ok(())
+    }
+}
+
+impl Show {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let job = session.ask(async |tx| jobs::show(tx, self.job).await).await?;
+        session.out.object(&job, FIRST, &["job_id"])
+    }
+}
+
+impl Timeline {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let rows = session.call(async |tx| jobs::timeline(tx, self.job).await).await?;
+        session
+            .out
+            .list(TIMELINE, &rows, &["verb"], "Nothing has happened to it.")
+    }
+}
+
+impl Explain {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let told = session.ask(async |tx| jobs::explain(tx, self.job).await).await?;
+        match session.out.format {
+            Format::People => session.out.text(&reasons(&told)),
+            _ => session.out.object(&told, &[], &["state"]),
+        }
+    }
+}
+
+fn reasons(told: &Value) -> String {
+    let mut text = format!(
+        "Job {} ({}) is {}.",
+        shown("", &told["job_id"]),
+        shown("", &told["kind"]),
+        shown("", &told["state"])
+    );
+    for reason in told["reasons"].as_array().into_iter().flatten() {
+        let part = |field: &str| shown(field, &reason[field]);
+        text.push_str(&format!(
+            "\n\n{}: {}\n  why:  {}\n  next: {}",
+            part("code"),
+            part("what"),
+            part("why"),
+            part("next")
+        ));
+    }
+    text
+}

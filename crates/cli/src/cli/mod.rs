@@ -1,0 +1,187 @@
+//! The commands, one file per noun.
+
+mod completions;
+mod config;
+mod dead_letter;
+mod doctor;
+mod errors;
+mod event;
+mod executor;
+mod gate;
+mod health;
+mod init;
+mod job;
+mod kind;
+mod login;
+mod migrate;
+mod private;
+mod psql;
+mod reap;
+mod sweep;
+mod tenant;
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand};
+
+use crate::connect::Place;
+use crate::dev;
+use crate::errors::Outcome;
+use crate::output::{Format, Output};
+
+pub(crate) use gate::open_all as open_all_gates;
+pub(crate) use migrate::{apply as migrate_to, sentence as migrated_sentence};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const AFTER_HELP: &str = "\
+Where: --database-url, else --data-dir, else DATABASE_URL, else the database of a running `tenure dev`.
+Answers: tables in local time for people; with --json one document per line, a refusal too, all on standard output;
+with --quiet bare ids. Refusals for people are on standard error: what, why, next.
+Exit codes: 0 ok, 1 unexpected, 2 usage, 3 refused, 4 not found, 5 gate closed, 6 lease lost,
+7 database unreachable, 8 schema missing, too old or too new. `tenure errors CODE` explains a refusal.";
+
+/// Work that must not be lost, must not run twice by accident, and must not run without permission.
+#[derive(Debug, Parser)]
+#[command(name = "tenure", version, styles = STYLES, after_help = AFTER_HELP, max_term_width = 120)]
+#[command(subcommand_required = true, arg_required_else_help = true, infer_long_args = false)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options every command knows.
+#[derive(Debug, Args)]
+pub(crate) struct Globals {
+    /// The database, such as postgres://user@host/name?sslmode=verify-full [env: DATABASE_URL]
+    #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
+    pub(crate) database_url: Option<String>,
+    /// The data directory of `tenure dev` [default: /var/lib/tenure for root, else in the user's data directory]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The tenant to act in; needs a login that is trusted to name it
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "TENURE_TENANT",
+        help_heading = "Global options"
+    )]
+    pub(crate) tenant: Option<String>,
+    /// Answer in JSON, one document per line
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+    /// Print only ids
+    #[arg(long, short, global = true, conflicts_with = "json", help_heading = "Global options")]
+    pub(crate) quiet: bool,
+}
+
+impl Globals {
+    fn output(&self) -> Output {
+        let format = match (self.json, self.quiet) {
+            (true, _) => Format::Json,
+            (false, true) => Format::Quiet,
+            (false, false) => Format::People,
+        };
+        Output { format }
+    }
+}
+
+/// For whom the caller acts.
+#[derive(Debug, Args)]
+pub(crate) struct Behalf {
+    /// The person or program this is done for; kept beside who really did it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) on_behalf_of: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a private database with everything on, in the foreground
+    Dev(dev::Dev),
+    /// Prepare a database: migrate it and open the gates
+    Init(init::Init),
+    /// Bring a database to this program's schema
+    Migrate(migrate::Migrate),
+    /// Enqueue, claim, finish and look at jobs
+    #[command(subcommand)]
+    Job(job::Job),
+    /// Policies of job kinds
+    #[command(subcommand)]
+    Kind(kind::Kind),
+    /// Jobs that gave up: look, triage, replay
+    #[command(subcommand, visible_alias = "dead-letters")]
+    DeadLetter(dead_letter::DeadLetter),
+    /// What happened, as a stream
+    #[command(subcommand)]
+    Event(event::Event),
+    /// Who may hold work, and who is alive
+    #[command(subcommand)]
+    Executor(executor::Executor),
+    /// Tenants, the walls between customers
+    #[command(subcommand)]
+    Tenant(tenant::Tenant),
+    /// Bind database logins to tenant and principal
+    #[command(subcommand)]
+    Login(login::Login),
+    /// Settings of the installation or of a tenant
+    #[command(subcommand)]
+    Config(config::Config),
+    /// Open and close what may run
+    #[command(subcommand)]
+    Gate(gate::Gate),
+    /// End what nobody holds any more
+    Reap(reap::Reap),
+    /// Clean jobs whose retention has passed
+    Sweep(sweep::Sweep),
+    /// Backlog, leases, executors and gates in one look
+    Health(health::Health),
+    /// Check the installation, and say what to do about each finding
+    Doctor(doctor::Doctor),
+    /// Open psql on the database in use
+    Psql(psql::Psql),
+    /// Explain a refusal code
+    Errors(errors::Errors),
+    /// Print the completions of a shell
+    Completions(completions::Completions),
+    /// The private PostgreSQL, for scripts
+    #[command(subcommand, hide = true)]
+    Private(private::Private),
+}
+
+impl Cli {
+    /// Does what the command line asks for.
+    pub(crate) async fn run(self) -> Outcome {
+        let out = self.globals.output();
+        let place = Place::from(self.globals);
+        match self.command {
+            Command::Dev(command) => command.run(place, out).await,
+            Command::Init(command) => command.run(place, out).await,
+            Command::Migrate(command) => command.run(place, out).await,
+            Command::Private(command) => command.run(out).await,
+            Command::Psql(command) => command.run(place).await,
+            Command::Errors(command) => command.run(out),
+            Command::Completions(command) => command.run(out),
+            Command::Doctor(command) => command.run(place, out).await,
+            Command::Job(command) => command.run(place.session(out).await?).await,
+            Command::Kind(command) => command.run(place.session(out).await?).await,
+            Command::DeadLetter(command) => command.run(place.session(out).await?).await,
+            Command::Event(command) => command.run(place.session(out).await?).await,
+            Command::Executor(command) => command.run(place.session(out).await?).await,
+            Command::Tenant(command) => command.run(place.session(out).await?).await,
+            Command::Login(command) => command.run(place.session(out).await?).await,
+            Command::Config(command) => command.run(place.session(out).await?).await,
+            Command::Gate(command) => command.run(place.session(out).await?).await,
+            Command::Reap(command) => command.run(place.session(out).await?).await,
+            Command::Sweep(command) => command.run(place.session(out).await?).await,
+            Command::Health(command) => command.run(place.session(out).await?).await,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `tenure sweep`: clean what has passed its retention.
+
+use clap::Args;
+use serde_json::{Value, json};
+use tenure::store::{for_every_tenant, retention};
+
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::output::shown;
+use crate::values::Number;
+
+#[derive(Debug, Args)]
+pub(crate) struct Sweep {
+    /// How many jobs to examine at most
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "N",
+        default_value = "1000",
+        allow_negative_numbers = true
+    )]
+    limit: Number,
+    /// Also make and drop partitions
+    #[arg(long)]
+    partitions: bool,
+    /// In every tenant; needs a login that is trusted with it
+    #[arg(long)]
+    every_tenant: bool,
+}
+
+impl Sweep {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let limit = self.limit.read("limit")?;
+        let mut answer = session
+            .ask(async |tx| {
+                if self.every_tenant {
+                    for_every_tenant(tx).await?;
+                }
+                retention::job_sweep(tx, Some(limit)).await
+            })
+            .await?;
+        if self.partitions {
+            // A transaction of its own: its locks should be short.
+            let upkeep = session.ask(async |tx| retention::partition_upkeep(tx).await).await?;
+            answer["partitions"] = upkeep;
+        }
+        let part = |field: &str| shown("", &answer[field]);
+        let mut sentence = format!(
+            "{} jobs examined, {} cleaned, {} dead letters removed.",
+            part("examined"),
+            part("cleaned"),
+            part("dead_letters_removed")
+        );
+        if let Value::String(why) = &answer["why"] {
+            sentence.push_str(&format!(" Reason: {why}."));
+        }
+        if let partitions @ Value::Object(_) = &answer["partitions"] {
+            sentence.push_str(&format!(" Partitions: {}.", json!(partitions)));
+        }
+        session.out.done(&sentence, &answer, &["cleaned"])
+    }
+}

@@ -1,0 +1,195 @@
+//! `tenure dev`: a private database, migrated, with gates open and services running, until somebody stops it.
+
+mod progress;
+mod reset;
+mod stop;
+mod welcome;
+
+use std::path::Path;
+
+use clap::Args;
+use serde_json::json;
+use tenure::private::{Cluster, ClusterOptions, PrivateError};
+use tenure::services::{reaper, retention};
+use tenure::{Pool, pool::PoolOptions};
+use tenure_core::codes;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::cli::{migrate_to, migrated_sentence, open_all_gates};
+use crate::connect::{Choice, Place};
+use crate::errors::{Failure, Outcome, refuse};
+use crate::output::{Format, Output};
+
+use self::progress::step;
+use self::stop::Stop;
+use self::welcome::welcome;
+
+/// The database of the cluster that holds the schema.
+const DATABASE: &str = "postgres";
+/// One for each service, and one to spare.
+const CONNECTIONS_MAX: usize = 3;
+
+#[derive(Debug, Args)]
+pub(crate) struct Dev {
+    /// Begin again: remove the private database first
+    #[arg(long)]
+    reset: bool,
+    /// Do not ask before --reset
+    #[arg(long, short, requires = "reset")]
+    yes: bool,
+    /// Also listen on this port of 127.0.0.1; the Unix socket is always there
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+}
+
+impl Dev {
+    pub(crate) async fn run(self, place: Place, out: Output) -> Outcome {
+        // Listening begins before the server starts: a signal in between must not leave it behind.
+        let mut stop = Stop::listen()?;
+        let choice = place.choice()?;
+        let server = match &choice {
+            Choice::Given { by, .. } => {
+                self.refuse_management(by)?;
+                None
+            }
+            Choice::Private { data_dir, .. } => {
+                if self.reset {
+                    reset::reset(data_dir, self.yes).await?;
+                }
+                let starting = step(out, "PostgreSQL", Cluster::start(self.options(data_dir)));
+                tokio::select! {
+                    started = starting => Some(started?),
+                    () = stop.asked() => return Ok(()),
+                }
+            }
+        };
+        let url = match (&server, &choice) {
+            (Some(cluster), _) => cluster.url(DATABASE),
+            (None, Choice::Given { url, .. }) => url.clone(),
+            (None, Choice::Private { .. }) => unreachable!("a private choice has a server"),
+        };
+        let tcp_url = server.as_ref().and_then(|cluster| cluster.tcp_url(DATABASE));
+        let running = Running { server, out, place };
+        let prepared = tokio::select! {
+            prepared = running.prepare(&url) => prepared,
+            () = stop.asked() => return running.stop(None).await,
+        };
+        let gates = match prepared {
+            Ok(gates) => gates,
+            Err(failure) => {
+                running.stop(Some(failure)).await?;
+                return Ok(());
+            }
+        };
+        running.announce(&choice, &url, tcp_url.as_deref(), &gates)?;
+        running.serve(&url, &mut stop).await
+    }
+
+    /// A server that somebody else runs is used as it is.
+    fn refuse_management(&self, by: &str) -> Outcome {
+        if !self.reset && self.port.is_none() {
+            return Ok(());
+        }
+        Err(refuse(
+            codes::USAGE,
+            format!("--reset and --port are for the private database, and {by} names another server."),
+            "A server that is only used is neither emptied nor configured.",
+            format!("Leave them out, or name a data directory with --data-dir instead of {by}."),
+        ))
+    }
+
+    fn options(&self, data_dir: &Path) -> ClusterOptions {
+        let mut options = ClusterOptions::new(data_dir);
+        options.tcp_port = self.port;
+        options
+    }
+}
+
+/// What is up, and must come down.
+struct Running {
+    server: Option<Cluster>,
+    out: Output,
+    place: Place,
+}
+
+impl Running {
+    async fn prepare(&self, url: &str) -> Outcome<Vec<String>> {
+        let report = step(self.out, "schema", migrate_to(url, self.out, &Default::default())).await?;
+        self.out.note(&format!("  {}", migrated_sentence(&report)));
+        let opening = async {
+            let mut session = self.place.session_at(url, self.out).await?;
+            open_all_gates(&mut session).await
+        };
+        step(self.out, "gates", opening).await
+    }
+
+    fn announce(&self, choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String]) -> Outcome {
+        match self.out.format {
+            Format::Json => {
+                let data_dir = self.server.as_ref().map(|cluster| cluster.data_dir());
+                let pid = std::process::id();
+                return self.out.json(
+                    &json!({"ready": url, "tcp_url": tcp_url, "data_dir": data_dir, "gates_opened": gates, "pid": pid}),
+                );
+            }
+            Format::People => self.out.text(&welcome(choice, url, tcp_url, gates))?,
+            Format::Quiet => {}
+        }
+        self.out.text(&format!("ready: {url}"))
+    }
+
+    /// Runs the services until somebody asks to stop, or the server ends by itself.
+    async fn serve(mut self, url: &str, stop: &mut Stop) -> Outcome {
+        let options = PoolOptions {
+            connections_max: CONNECTIONS_MAX,
+            ..Default::default()
+        };
+        let pool = Pool::new(url, &options)?;
+        let (ending, ended) = watch::channel(());
+        let mut services = JoinSet::new();
+        let (reaping, sweeping) = (pool.clone(), pool.clone());
+        let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended));
+        services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
+        services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
+
+        let failure = tokio::select! {
+            () = stop.asked() => None,
+            error = failed(self.server.as_mut()) => Some(Failure::from(error)),
+        };
+        drop(ending);
+        // Work that has begun is finished, unless somebody asks a second time.
+        tokio::select! {
+            _ = services.join_all() => {}
+            () = stop.asked() => {}
+        }
+        pool.close();
+        self.stop(failure).await
+    }
+
+    /// Stops the server, says where the data stays, and passes the failure on.
+    async fn stop(self, failure: Option<Failure>) -> Outcome {
+        if let Some(cluster) = self.server {
+            let data_dir = cluster.data_dir().to_owned();
+            cluster.stop().await?;
+            if self.out.format == Format::People {
+                self.out
+                    .text(&format!("\nStopped. The data stays in {}.", data_dir.display()))?;
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Ready when the sender is gone.
+async fn closed(mut ended: watch::Receiver<()>) {
+    while ended.changed().await.is_ok() {}
+}
+
+/// Why the server ended by itself; never, where there is none of our own.
+async fn failed(server: Option<&mut Cluster>) -> PrivateError {
+    match server {
+        Some(cluster) => cluster.failed().await,
+        None => std::future::pending().await,
+    }
+}

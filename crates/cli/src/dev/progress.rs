@@ -1,0 +1,45 @@
+//! What is going on while something takes its time: a spinner on a terminal, plain lines elsewhere.
+
+use std::future::Future;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::output::{Format, Output};
+
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs one step and tells how long it took, on standard error.
+pub(crate) async fn step<T, E>(out: Output, doing: &str, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    if out.format != Format::People {
+        return work.await;
+    }
+    let began = Instant::now();
+    let spinner = io::stderr().is_terminal().then(|| spinner(doing));
+    if spinner.is_none() {
+        say(&format!("… {doing}"));
+    }
+    let result = work.await;
+    if let Some(spinner) = spinner {
+        spinner.finish_and_clear();
+    }
+    if result.is_ok() {
+        say(&format!("✓ {doing} ({:.1} s)", began.elapsed().as_secs_f64()));
+    }
+    result
+}
+
+fn spinner(doing: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner:.cyan} {msg} {elapsed}").expect("a valid template");
+    let spinner = ProgressBar::new_spinner()
+        .with_style(style)
+        .with_message(doing.to_owned());
+    spinner.enable_steady_tick(TICK);
+    spinner
+}
+
+/// Progress that nobody can read is no failure.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

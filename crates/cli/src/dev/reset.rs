@@ -1,0 +1,43 @@
+//! `tenure dev --reset`: begin again with an empty database.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use tenure::private;
+use tenure_core::codes;
+
+use crate::errors::{Failure, Outcome, refuse};
+
+/// Removes the databases of this data directory after asking, unless that was answered on the command line.
+pub(super) async fn reset(data_dir: &Path, confirmed: bool) -> Outcome {
+    if !confirmed && data_dir.exists() {
+        confirm(data_dir)?;
+    }
+    private::reset(data_dir).await?;
+    Ok(())
+}
+
+fn confirm(data_dir: &Path) -> Outcome {
+    if !io::stdin().is_terminal() {
+        return Err(refuse(
+            codes::USAGE,
+            "--reset wants a confirmation.",
+            "It removes every job in the private database, and there is no terminal to ask on.",
+            "Add --yes if that is what you want.",
+        ));
+    }
+    let mut terminal = io::stderr();
+    write!(
+        terminal,
+        "Remove the private database in {} with all its jobs? [y/N] ",
+        data_dir.display()
+    )?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+        return Ok(());
+    }
+    writeln!(terminal, "Nothing was removed.")?;
+    Err(Failure::Told(codes::EXIT_REFUSED))
+}

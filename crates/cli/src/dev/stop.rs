@@ -1,0 +1,32 @@
+//! Being asked to stop.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::errors::Outcome;
+
+/// Ctrl-C, SIGTERM, and a terminal that was closed.
+pub(crate) struct Stop {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Stop {
+    /// Listens from now on. Whoever starts a server listens first, or a signal in between leaves it behind.
+    pub(crate) fn listen() -> Outcome<Stop> {
+        Ok(Stop {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits until somebody asks.
+    pub(crate) async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}

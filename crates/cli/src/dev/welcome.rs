@@ -1,0 +1,105 @@
+//! What `tenure dev` prints when it is ready: where it is, and what to try. Every line works when copied.
+
+use std::env;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use crate::connect::{Choice, URL_VARIABLE};
+
+/// The text below the steps, ended by the line that scripts wait for.
+pub(super) fn welcome(choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String]) -> String {
+    let tenure = command(choice);
+    let mut text = format!("\nTenure {} is running.\n\n", env!("CARGO_PKG_VERSION"));
+    let mut line = |title: &str, value: &str| {
+        writeln!(text, "  {title:<9} {value}").expect("writing to a string does not fail");
+    };
+    line("database", url);
+    if let Some(tcp) = tcp_url {
+        line("also", tcp);
+    }
+    match choice {
+        Choice::Private { data_dir, .. } => line("data", &format!("{} (stays when this ends)", data_dir.display())),
+        Choice::Given { by, .. } => line("server", &format!("named by {by}; it is used, not managed")),
+    }
+    line("gates", &format!("opened: {}", gates.join(", ")));
+    line("services", "reaper and retention run here");
+    write!(
+        text,
+        r#"
+Try this in another terminal:
+
+  1. Enqueue a job, and look at it:
+     {tenure} job enqueue hello --payload '{{"name": "world"}}'
+     {tenure} job list
+
+  2. Be a worker: claim it and complete it.
+     {tenure} --quiet job claim --kind hello --start | while read -r job token payload; do
+       {tenure} job complete "$job" "$token" --result '{{"said": "hello world"}}'
+     done
+
+  3. See what happened:
+     {tenure} event list
+
+  4. The same with nothing but SQL:
+     {tenure} psql -- -c "select tenure.job_enqueue('hello')"
+     psql '{url}'
+
+Ctrl-C stops it.
+"#
+    )
+    .expect("writing to a string does not fail");
+    text
+}
+
+/// How to call this program on this database from another terminal.
+fn command(choice: &Choice) -> String {
+    let program = program();
+    match choice {
+        Choice::Private { default: true, .. } => program,
+        Choice::Private { data_dir, .. } => format!("{program} --data-dir {}", quoted(&data_dir.to_string_lossy())),
+        // A URL may hold a password, which does not belong on a screen or in a history.
+        Choice::Given { .. } => format!("{program} --database-url \"${URL_VARIABLE}\""),
+    }
+}
+
+/// `tenure` where the shell finds this very program by that name, else its path.
+fn program() -> String {
+    let Ok(own) = env::current_exe().and_then(|path| path.canonicalize()) else {
+        return "tenure".to_owned();
+    };
+    let named: Option<PathBuf> = env::var_os("PATH").and_then(|path| {
+        env::split_paths(&path)
+            .map(|dir| dir.join("tenure"))
+            .find(|path| path.is_file())
+    });
+    if named.is_some_and(|path| path.canonicalize().is_ok_and(|path| path == own)) {
+        return "tenure".to_owned();
+    }
+    let short = env::current_dir()
+        .ok()
+        .and_then(|dir| own.strip_prefix(dir.canonicalize().ok()?).ok().map(Path::to_path_buf));
+    match short {
+        Some(path) if path.components().count() > 1 => quoted(&path.to_string_lossy()),
+        _ => quoted(&own.to_string_lossy()),
+    }
+}
+
+/// Quoted for a shell where it must be.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_survive_a_shell() {
+        assert_eq!(quoted("/var/lib/tenure"), "/var/lib/tenure");
+        assert_eq!(quoted("/a b/it's"), r"'/a b/it'\''s'");
+    }
+}

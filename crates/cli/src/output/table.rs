@@ -1,0 +1,101 @@
+//! Tables without borders: they survive being copied, cut and grepped.
+
+use std::io::IsTerminal;
+
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
+use serde_json::Value;
+
+use super::cell::shown;
+
+/// A column: its title, and the field it shows.
+pub(crate) struct Column(pub(crate) &'static str, pub(crate) &'static str);
+
+/// A table of rows.
+pub(super) fn rows(columns: &[Column], rows: &[Value]) -> String {
+    let mut table = plain();
+    table.set_header(columns.iter().map(|column| column.0));
+    for row in rows {
+        table.add_row(columns.iter().map(|column| {
+            let value = row.get(column.1).unwrap_or(&Value::Null);
+            shown(column.1, value)
+        }));
+    }
+    for (index, column) in columns.iter().enumerate() {
+        keep_whole(&mut table, index, column.1);
+    }
+    trimmed(&table)
+}
+
+/// One thing: a field per line, first those named, then the others; what has no value is left out.
+pub(super) fn fields(value: &Value, first: &[&str]) -> String {
+    let Some(object) = value.as_object() else {
+        return shown("", value);
+    };
+    let mut table = plain();
+    let others = object.keys().map(String::as_str).filter(|key| !first.contains(key));
+    for key in first.iter().copied().chain(others) {
+        match object.get(key) {
+            None | Some(Value::Null) => {}
+            Some(field) => {
+                table.add_row([key.to_owned(), shown(key, field)]);
+            }
+        }
+    }
+    if let Some(column) = table.column_mut(0) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    trimmed(&table)
+}
+
+fn plain() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    // A pipe has no width: what is cut there is lost.
+    let arrangement = if std::io::stdout().is_terminal() {
+        ContentArrangement::Dynamic
+    } else {
+        ContentArrangement::Disabled
+    };
+    table.set_content_arrangement(arrangement);
+    table
+}
+
+/// An id or a time broken over two lines can be neither read nor copied.
+fn keep_whole(table: &mut Table, index: usize, field: &str) {
+    let last = field.rsplit('_').next().unwrap_or(field);
+    if ["id", "token", "cursor", "at", "until", "due", "as", "state"].contains(&last)
+        && let Some(column) = table.column_mut(index)
+    {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+}
+
+fn trimmed(table: &Table) -> String {
+    // Every cell has a space on both sides; the outer ones are only noise.
+    let lines = table
+        .lines()
+        .map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_table_can_be_cut_and_grepped() {
+        let columns = [Column("KIND", "kind"), Column("STATE", "state")];
+        let text = rows(
+            &columns,
+            &[json!({"kind": "mail", "state": "queued"}), json!({"kind": "a"})],
+        );
+        assert_eq!(text, "KIND  STATE\nmail  queued\na");
+    }
+
+    #[test]
+    fn a_thing_shows_what_it_has() {
+        let text = fields(&json!({"b": null, "a": 1, "state": "queued"}), &["state"]);
+        assert_eq!(text, "state  queued\na      1");
+    }
+}

@@ -1,0 +1,99 @@
+//! Health and doctor.
+
+use serde_json::Value;
+
+use crate::bench::{Bench, check_refusal, tenure};
+
+fn finding<'a>(findings: &'a [Value], check: &str) -> &'a Value {
+    findings
+        .iter()
+        .find(|finding| finding["check"] == check)
+        .unwrap_or_else(|| panic!("no check {check}"))
+}
+
+#[tokio::test]
+async fn health_is_one_look() {
+    let bench = Bench::open().await;
+    bench.enqueue("k");
+    bench.enqueue("k");
+    bench.claim("k");
+    let health = bench.json(&["health"]);
+    assert_eq!(
+        (&health["backlog"], &health["in_progress"], &health["executors_alive"]),
+        (&1.into(), &1.into(), &1.into())
+    );
+    let people = bench.text(&["health"]);
+    assert!(
+        people.contains("backlog") && people.contains("queue.job_substrate.enabled"),
+        "{people}"
+    );
+}
+
+#[tokio::test]
+async fn a_healthy_installation_has_no_failures() {
+    let bench = Bench::open().await;
+    let findings = bench.lines(&["doctor"]);
+    for check in [
+        "connection",
+        "schema",
+        "roles",
+        "gates",
+        "clock",
+        "bloat",
+        "transactions",
+        "stream",
+        "partitions",
+        "wal",
+    ] {
+        let finding = finding(&findings, check);
+        assert_ne!(finding["verdict"], "fail", "{finding}");
+    }
+    let people = bench.text(&["doctor"]);
+    assert!(people.contains("ok") && people.contains("schema"), "{people}");
+}
+
+#[tokio::test]
+async fn closed_gates_are_a_warning_with_a_next_step() {
+    let bench = Bench::closed().await;
+    let findings = bench.lines(&["doctor"]);
+    let gates = finding(&findings, "gates");
+    assert_eq!(gates["verdict"], "warn");
+    assert!(gates["next"].as_str().unwrap().contains("tenure gate open"), "{gates}");
+}
+
+#[tokio::test]
+async fn a_clock_that_was_replaced_fails() {
+    let bench = Bench::open().await;
+    bench.advance("1 hour").await;
+    let answer = bench.run(["doctor", "--json"]);
+    assert_eq!(answer.exit, 1, "{answer:?}");
+    let findings: Vec<Value> = answer
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(finding(&findings, "clock")["verdict"], "fail");
+}
+
+#[tokio::test]
+async fn a_missing_schema_is_a_finding_not_a_riddle() {
+    let bench = Bench::empty().await;
+    let answer = bench.run(["doctor", "--json"]);
+    assert_eq!(answer.exit, 1, "{answer:?}");
+    let findings: Vec<Value> = answer
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let schema = finding(&findings, "schema");
+    assert_eq!(schema["verdict"], "fail");
+    assert!(schema["next"].as_str().unwrap().contains("tenure migrate"), "{schema}");
+    check_refusal(
+        || {
+            let mut command = tenure();
+            command.args(["--database-url", "postgresql:///x?host=/nonexistent", "doctor"]);
+            command
+        },
+        "database_unreachable",
+    );
+}

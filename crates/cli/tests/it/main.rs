@@ -1,0 +1,24 @@
+//! The `tenure` command, run as its users run it: another process, a real database.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod bad_input;
+mod bench;
+mod configs;
+mod dead_letters;
+mod dev;
+mod doctor;
+mod events;
+mod executors;
+mod gates;
+mod job_ends;
+mod job_operations;
+mod job_reads;
+mod jobs;
+mod kinds;
+mod migrate;
+mod private;
+mod readme;
+mod reap;
+mod tenants;
+mod usage;
