@@ -101,12 +101,13 @@ begin
 end
 $$;
 
--- The delay before the next attempt: base x 2^min(attempt-1, 10), at most seven days, plus bounded jitter.
-create or replace function tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer) returns double precision
+-- The delay before the next attempt: base x 2^min(attempt-1, 10) plus bounded jitter, in whole milliseconds, at most seven days.
+-- The same vectors bind this and crates/core/src/backoff.rs.
+create or replace function tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision default random()) returns double precision
 language sql volatile parallel safe
 as $$
-  select d.delay + d.delay * random() * p_jitter_percent / 100.0
-    from (select least(p_base::double precision * (1 << least(greatest(p_attempt, 1) - 1, 10)), 604800) as delay) d
+  select least(floor(d.delay * 1000 * (1 + least(greatest(p_fraction, 0), 1) * p_jitter_percent / 100.0)) / 1000, 604800)
+    from (select least(greatest(p_base, 0)::double precision * (1 << least(greatest(p_attempt, 1) - 1, 10)), 604800) as delay) d
 $$;
 
 -- Groups errors that differ only in numbers, ids and quoted values.
@@ -148,7 +149,7 @@ begin
     perform tenure.refuse('batch_too_large', format('The batch ends %s runs.', v_rows), format('A batch has at most %s (batch_rows_max).', tenure.limit_of('batch_rows_max')), 'Split it.');
   end if;
   if v_rows <> coalesce(cardinality(p_tokens), 0) or v_rows <> coalesce(cardinality(p_outcomes), 0)
-     or v_rows <> all (array[coalesce(cardinality(p_results), v_rows), coalesce(cardinality(p_result_refs), v_rows), coalesce(cardinality(p_error_codes), v_rows),
+     or v_rows <> any (array[coalesce(cardinality(p_results), v_rows), coalesce(cardinality(p_result_refs), v_rows), coalesce(cardinality(p_error_codes), v_rows),
        coalesce(cardinality(p_error_classes), v_rows), coalesce(cardinality(p_error_messages), v_rows), coalesce(cardinality(p_delay_seconds), v_rows)]) then
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in length.', format('Each runs parallel to the %s job ids.', v_rows),
       'Give arrays of one length; leave an optional array out where no job has the value.');

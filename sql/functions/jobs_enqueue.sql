@@ -114,7 +114,7 @@ begin
     perform tenure.refuse('batch_too_large', format('The batch has %s jobs.', v_rows), format('A batch has 1 to %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
       'Split it.');
   end if;
-  if v_rows <> all (array[coalesce(cardinality(p_payloads), v_rows), coalesce(cardinality(p_keys), v_rows), coalesce(cardinality(p_executors), v_rows),
+  if v_rows <> any (array[coalesce(cardinality(p_payloads), v_rows), coalesce(cardinality(p_keys), v_rows), coalesce(cardinality(p_executors), v_rows),
       coalesce(cardinality(p_priorities), v_rows), coalesce(cardinality(p_due), v_rows), coalesce(cardinality(p_deadlines), v_rows),
       coalesce(cardinality(p_source_refs), v_rows), coalesce(cardinality(p_target_refs), v_rows), coalesce(cardinality(p_payload_refs), v_rows),
       coalesce(cardinality(p_classifications), v_rows), coalesce(cardinality(p_attempts_max), v_rows), coalesce(cardinality(p_correlation_ids), v_rows),
@@ -141,11 +141,11 @@ begin
              and (t.deadline is null or (isfinite(t.deadline) and t.deadline > greatest(v_now, coalesce(t.due, v_now))))
              and (t.classification is null or t.classification in ('safe_metadata', 'restricted'))
              and (t.event_domain is null or t.event_domain in (select d.domain from tenure.event_domains d))
-             and (t.source_system is null or (t.source_system ~ '\S' and length(t.source_system) <= tenure.limit_of('name_chars_max') and t.source_system !~ '[[:cntrl:]]'))
+             and (t.source_system is null or (not tenure.is_blank(t.source_system) and length(t.source_system) <= tenure.limit_of('name_chars_max') and t.source_system !~ '[\u0001-\u001f\u007f-\u009f]'))
              and length(coalesce(t.source_ref, '')) <= tenure.limit_of('ref_chars_max') and length(coalesce(t.target_ref, '')) <= tenure.limit_of('ref_chars_max')
              and length(coalesce(t.payload_ref, '')) <= tenure.limit_of('ref_chars_max')
-             and (t.affinity_key is null or (t.affinity_key ~ '\S' and length(t.affinity_key) <= tenure.limit_of('name_chars_max') and t.affinity_key !~ '[[:cntrl:]]'))
-             and (t.correlation_id is null or (t.correlation_id ~ '\S' and length(t.correlation_id) <= tenure.limit_of('name_chars_max') and t.correlation_id !~ '[[:cntrl:]]'))
+             and (t.affinity_key is null or (not tenure.is_blank(t.affinity_key) and length(t.affinity_key) <= tenure.limit_of('name_chars_max') and t.affinity_key !~ '[\u0001-\u001f\u007f-\u009f]'))
+             and (t.correlation_id is null or (not tenure.is_blank(t.correlation_id) and length(t.correlation_id) <= tenure.limit_of('name_chars_max') and t.correlation_id !~ '[\u0001-\u001f\u007f-\u009f]'))
              and (t.job_id is null or (substr(t.job_id::text, 15, 1) = '7' and abs(extract(epoch from tenure.id_time(t.job_id) - v_now)) <= tenure.limit_of('id_skew_seconds_max')))),
            bool_or(l.lane is null or (v_tuning.strict_kinds and k.kind is null))
       into v_lanes, v_ids, v_hashes, v_fine, v_lost
@@ -194,8 +194,12 @@ begin
     end if;
   end if;
 
-  if p_job_ids is not null and exists (
-    select from unnest(v_ids, v_hashes) t (id, hash) join tenure.jobs j on j.job_id = t.id where t.hash is null or t.hash <> all (coalesce(v_taken, '{}')) or t.hash = any (v_free)) then
+  if p_job_ids is not null and (
+    exists (
+      select from unnest(v_ids, v_hashes) t (id, hash) join tenure.jobs j on j.job_id = t.id
+       where t.hash is null or t.hash <> all (coalesce(v_taken, '{}')) or t.hash = any (v_free))
+    or exists (
+      select from unnest(v_ids, v_hashes) t (id, hash) group by t.id having count(distinct coalesce(t.hash, gen_random_uuid())) > 1)) then
     perform tenure.refuse('id_taken', 'There is already a job with this id.', 'An id names one job for ever.', 'Use a new id; for a safe repetition give an idempotency key.');
   end if;
 
@@ -327,7 +331,11 @@ begin
       array[p_causation_event], array[p_parent_job_id], array[p_workflow_id], array[p_run_id], array[p_affinity_key], array[p_event_domain],
       array[p_source_system], array[p_job_id], p_on_behalf_of) e;
   return jsonb_build_object('job_id', v_answer.job_id, 'duplicate', v_answer.duplicate, 'state', v_answer.state);
-exception when others then
+exception
+when unique_violation then
+  -- Another session used the id between our look and our write.
+  return tenure.refusal('TN020', 'There is already a job with this id.', 'An id names one job for ever.', 'Use a new id; for a safe repetition give an idempotency key.');
+when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
   return tenure.refusal(v_state, v_what, v_why, v_next);
 end

@@ -308,6 +308,8 @@ async fn hinted(client: &Client, limit: i32, hint: (i32, i16, jiff::Timestamp, j
 async fn a_start_hint_hides_neither_urgent_work_nor_anything_else() {
     let db = Db::open().await;
     let c = db.client().await;
+    enqueue(&c, "a").await;
+    let early = claim(&c, "w").await;
     let kinds = vec!["a"; 10];
     rows(&c, "select job_id from tenure.job_enqueue_many($1)", &[&kinds]).await;
     let batch = rows(
@@ -318,19 +320,13 @@ async fn a_start_hint_hides_neither_urgent_work_nor_anything_else() {
     .await;
     let row = &batch[4];
     let hint = (row.get(0), row.get(1), row.get(2), row.get(3));
-    // Urgent work that came meanwhile, with an earlier due time than the hint's.
-    let urgent = enqueue_with(
-        &c,
-        "a",
-        ", p_priority => 'urgent', p_due => tenure.now() - interval '1 hour'",
-    )
-    .await;
-    // A job of the hint's rank that was released: its due time lies before the hint.
-    let early = enqueue_with(&c, "a", ", p_due => tenure.now() - interval '1 hour'").await;
+    // Urgent work that came meanwhile, and a job of the hint's rank that was given back: it is due before the hint.
+    let urgent = enqueue_with(&c, "a", ", p_priority => 'urgent'").await;
+    verb(&c, "job_release", &early, "").await;
     let got = hinted(&c, 100, hint).await;
     assert_eq!(got[0], urgent, "better ranks are probed first");
     assert_eq!(got.len(), 7, "and nothing stays hidden behind the hint");
-    assert!(got.contains(&early));
+    assert!(got.contains(&early.job_id));
 
     // A hint that is wrong in every way only costs time.
     let kinds = vec!["a"; 3];

@@ -1,9 +1,11 @@
 //! One integration binary for the crate: linking once is enough.
 
+mod backoff;
 mod catalogue;
 mod claim;
 mod config;
 mod ends;
+mod enqueue;
 mod executors;
 mod fixture;
 mod keys;
@@ -11,6 +13,7 @@ mod leases;
 mod migrate;
 mod migrate_rights;
 mod newer_postgres;
+mod operate;
 mod pgbouncer;
 mod private_cluster;
 mod private_death;
@@ -18,9 +21,9 @@ mod private_find;
 mod private_fixture;
 mod private_refusals;
 mod private_testing;
+mod schema_sql;
 mod reaper;
 mod roles;
-mod schema_sql;
 mod sql_readme;
 mod store;
 mod tenants;

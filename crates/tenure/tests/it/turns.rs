@@ -217,6 +217,14 @@ async fn batch_limits_and_mismatched_arrays_are_refused() {
         try_rows(&c, sql, &[&two, &one_token, &vec!["succeeded"; 2]]).await,
         "arguments_mismatched",
     );
+    for optional in [
+        "p_results => array[null::jsonb]",
+        "p_delay_seconds => array[1, 2, 3]",
+        "p_error_codes => array['x']",
+    ] {
+        let sql = format!("select status from tenure.job_end_many($1, $1, array['failed', 'failed'], {optional})");
+        raised(try_rows(&c, &sql, &[&two]).await, "arguments_mismatched");
+    }
     for call in ["tenure.job_start_many($1, $2)", "tenure.job_heartbeat_many($1, $2)"] {
         let sql = format!("select status from {call}");
         raised(try_rows(&c, &sql, &[&two, &one_token]).await, "arguments_mismatched");
