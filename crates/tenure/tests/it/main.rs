@@ -1,5 +1,6 @@
 //! One integration binary for the crate: linking once is enough.
 
+mod agent_queue;
 mod backoff;
 mod catalogue;
 mod claim;
