@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tenure::store::{config, for_every_tenant};
+use tenure_core::{Refusal, codes};
+use tokio_postgres::Transaction;
 
 use super::Behalf;
 use crate::connect::Session;
@@ -80,11 +82,15 @@ impl Set {
         });
         let behalf = self.behalf.on_behalf_of.as_deref();
         let answer = session
-            .ask(async |tx| {
+            .together(async |tx| {
                 if self.installation {
                     for_every_tenant(tx).await?;
                 }
-                config::config_set(tx, &self.key, value.as_ref(), behalf).await
+                let answer = config::config_set(tx, &self.key, value.as_ref(), behalf).await?;
+                if self.installation && value.is_some() {
+                    check_installation(tx, std::slice::from_ref(&self.key)).await?;
+                }
+                Ok(answer)
             })
             .await?;
         let part = |field: &str| shown("", &answer[field]);
@@ -94,4 +100,21 @@ impl Set {
             _ => session.out.done(&sentence, &answer, &[]),
         }
     }
+}
+
+/// A login that is not trusted with the installation stays in its own tenant, silently: it learns so, and nothing changes.
+pub(super) async fn check_installation(tx: &Transaction<'_>, keys: &[String]) -> tenure::Result<()> {
+    let entries = config::config_list(tx).await?;
+    let strayed = entries
+        .iter()
+        .any(|entry| keys.contains(&entry.key) && entry.origin != "installation");
+    if !strayed {
+        return Ok(());
+    }
+    Err(tenure::Error::from(Refusal::new(
+        codes::NOT_PERMITTED,
+        "This login cannot change settings of the installation.",
+        "Only members of tenure_server reach beyond their own tenant.",
+        "Leave --installation out, or use a login of the installation.",
+    )))
 }

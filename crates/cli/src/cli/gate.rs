@@ -7,6 +7,7 @@ use tenure::store::for_every_tenant;
 use tokio_postgres::Transaction;
 
 use super::Behalf;
+use super::config::check_installation;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, shown};
@@ -72,7 +73,7 @@ impl Change {
     async fn run(self, mut session: Session, position: GatePosition) -> Outcome {
         let behalf = self.behalf.on_behalf_of.as_deref();
         let rows = session
-            .call(async |tx| {
+            .together(async |tx| {
                 if self.installation {
                     for_every_tenant(tx).await?;
                 }
@@ -81,7 +82,11 @@ impl Change {
                 } else {
                     self.gates.iter().map(|gate| key_of(gate)).collect()
                 };
-                set(tx, &keys, position, behalf).await
+                let rows = set(tx, &keys, position, behalf).await?;
+                if self.installation {
+                    check_installation(tx, &keys).await?;
+                }
+                Ok(rows)
             })
             .await?;
         session
@@ -93,7 +98,7 @@ impl Change {
 /// Opens every gate, for the whole installation where the login is trusted with it, else for its own tenant.
 pub(crate) async fn open_all(session: &mut Session) -> Outcome<Vec<String>> {
     session
-        .call(async |tx| {
+        .together(async |tx| {
             for_every_tenant(tx).await?;
             let keys = keys(tx).await?;
             set(tx, &keys, GatePosition::Open, None).await?;

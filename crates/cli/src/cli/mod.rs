@@ -40,11 +40,20 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 const AFTER_HELP: &str = "\
-Where: --database-url, else --data-dir, else DATABASE_URL, else the database of a running `tenure dev`.
-Answers: tables in local time for people; with --json one document per line, a refusal too, all on standard output;
-with --quiet bare ids. Refusals for people are on standard error: what, why, next.
-Exit codes: 0 ok, 1 unexpected, 2 usage, 3 refused, 4 not found, 5 gate closed, 6 lease lost,
-7 database unreachable, 8 schema missing, too old or too new. `tenure errors CODE` explains a refusal.";
+Which database:
+  --database-url, else --data-dir, else DATABASE_URL, else that of a running `tenure dev`
+
+Answers:
+  for people    tables and sentences, times in the local zone
+  with --json   one document per line on standard output, a refusal too
+  with --quiet  ids only
+  A refusal for people is on standard error: what happened, why, what to do next.
+
+Exit codes:
+  0 ok           3 refused        6 lease lost
+  1 unexpected   4 not found      7 database unreachable
+  2 usage        5 gate closed    8 schema missing, too old or too new
+  `tenure errors CODE` explains a refusal.";
 
 /// Work that must not be lost, must not run twice by accident, and must not run without permission.
 #[derive(Debug, Parser)]
@@ -66,14 +75,8 @@ pub(crate) struct Globals {
     /// The data directory of `tenure dev` [default: /var/lib/tenure for root, else in the user's data directory]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The tenant to act in; needs a login that is trusted to name it
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        env = "TENURE_TENANT",
-        help_heading = "Global options"
-    )]
+    /// The tenant to act in; needs a login that is trusted to name it [env: TENURE_TENANT]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     pub(crate) tenant: Option<String>,
     /// Answer in JSON, one document per line
     #[arg(long, global = true, help_heading = "Global options")]

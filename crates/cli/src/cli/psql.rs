@@ -28,7 +28,7 @@ impl Psql {
         if let Some(password) = password {
             command.env("PGPASSWORD", password);
         }
-        if let Some(tenant) = place.checked_tenant()? {
+        if let Some(tenant) = place.tenant()? {
             let escaped: String = tenant
                 .chars()
                 .flat_map(|c| {

@@ -15,14 +15,15 @@ pub(crate) use session::Session;
 
 /// Names the database when no option does.
 pub(crate) const URL_VARIABLE: &str = "DATABASE_URL";
+/// Names the tenant when no option does.
+const TENANT_VARIABLE: &str = "TENURE_TENANT";
 
 /// What the command line says about where to work.
 #[derive(Debug)]
 pub(crate) struct Place {
     database_url: Option<String>,
     data_dir: Option<PathBuf>,
-    /// The tenant, where one is named.
-    pub(crate) tenant: Option<String>,
+    tenant: Option<String>,
 }
 
 /// A server that runs anyway, or a directory whose server `tenure dev` manages.
@@ -72,7 +73,7 @@ impl Place {
                 data_dir: data_dir.clone(),
                 default: false,
             }),
-            (None, None) => match url_from_environment()? {
+            (None, None) => match from_environment(URL_VARIABLE)? {
                 Some(url) => Ok(Choice::Given { url, by: URL_VARIABLE }),
                 None => Ok(Choice::Private {
                     data_dir: private::default_data_dir(),
@@ -109,28 +110,30 @@ impl Place {
     }
 
     /// The tenant's name, if it is one.
-    pub(crate) fn checked_tenant(&self) -> Outcome<Option<&str>> {
-        match &self.tenant {
-            None => Ok(None),
+    pub(crate) fn tenant(&self) -> Outcome<Option<String>> {
+        let named = match &self.tenant {
+            Some(name) => Some(name.clone()),
+            None => from_environment(TENANT_VARIABLE)?,
+        };
+        if let Some(name) = &named {
             // A blank name would silently mean the default tenant.
-            Some(name) => {
-                names::check("tenant", name, limits::NAME_CHARS_MAX)?;
-                Ok(Some(name))
-            }
+            names::check("tenant", name, limits::NAME_CHARS_MAX)?;
         }
+        Ok(named)
     }
 }
 
-fn url_from_environment() -> Outcome<Option<String>> {
-    match env::var(URL_VARIABLE) {
-        Ok(url) if url.trim().is_empty() => Ok(None),
-        Ok(url) => Ok(Some(url)),
+/// A variable that is set to something; one that is blank counts as not set.
+fn from_environment(variable: &str) -> Outcome<Option<String>> {
+    match env::var(variable) {
+        Ok(value) if value.trim().is_empty() => Ok(None),
+        Ok(value) => Ok(Some(value)),
         Err(env::VarError::NotPresent) => Ok(None),
         Err(env::VarError::NotUnicode(_)) => Err(refuse(
             codes::TEXT_INVALID,
-            format!("{URL_VARIABLE} is not valid UTF-8."),
-            "It names the database.",
-            format!("Set it again, or unset it: unset {URL_VARIABLE}"),
+            format!("{variable} is not valid UTF-8."),
+            "It names where to work.",
+            format!("Set it again, or unset it: unset {variable}"),
         )),
     }
 }

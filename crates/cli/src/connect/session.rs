@@ -26,7 +26,7 @@ impl Place {
 
     /// The same, where the URL is known already.
     pub(crate) async fn session_at(&self, url: &str, out: Output) -> Outcome<Session> {
-        let tenant = self.checked_tenant()?.map(str::to_owned);
+        let tenant = self.tenant()?;
         let client = tenure::pool::connect(url).await?;
         let status = tenure::migrate::check(&client).await?;
         status.accept()?;
@@ -53,6 +53,21 @@ impl Session {
         let answer = work(&transaction).await;
         transaction.commit().await.map_err(tenure::Error::from)?;
         Ok(answer?)
+    }
+
+    /// Runs several calls that hold together: when one refuses, none has happened.
+    pub(crate) async fn together<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&Transaction<'_>) -> tenure::Result<T>,
+    ) -> Outcome<T> {
+        let transaction = self.client.transaction().await.map_err(tenure::Error::from)?;
+        if let Some(tenant) = &self.tenant {
+            store::as_tenant(&transaction, tenant, None).await?;
+        }
+        // Left by an error, the transaction is rolled back as it is dropped.
+        let answer = work(&transaction).await?;
+        transaction.commit().await.map_err(tenure::Error::from)?;
+        Ok(answer)
     }
 
     /// The same, as JSON.

@@ -77,10 +77,7 @@ impl Dev {
         };
         let gates = match prepared {
             Ok(gates) => gates,
-            Err(failure) => {
-                running.stop(Some(failure)).await?;
-                return Ok(());
-            }
+            Err(failure) => return running.stop(Some(failure)).await,
         };
         running.announce(&choice, &url, tcp_url.as_deref(), &gates)?;
         running.serve(&url, &mut stop).await

@@ -75,9 +75,21 @@ pub(crate) fn tell(failure: &Failure, json: bool) -> u8 {
                 let line = serde_json::to_string(refusal).unwrap_or_else(|_| refusal.to_string());
                 writeln!(io::stdout(), "{line}")
             } else {
-                writeln!(io::stderr(), "{}", crate::output::printable(&refusal.to_string()))
+                writeln!(io::stderr(), "{}", for_people(refusal))
             };
             refusal.exit_code()
         }
     }
+}
+
+/// What, why and next, each beginning a line of its own; longer texts, such as the end of a server's log, are indented.
+fn for_people(refusal: &Refusal) -> String {
+    let indented = |text: &str| text.trim_end().replace('\n', "\n        ");
+    let refusal = Refusal {
+        code: refusal.code.clone(),
+        what: indented(&refusal.what),
+        why: indented(&refusal.why),
+        next: indented(&refusal.next),
+    };
+    crate::output::printable(&refusal.to_string())
 }

@@ -19,6 +19,19 @@ async fn a_setting_is_read_set_listed_and_taken_back() {
 }
 
 #[tokio::test]
+async fn a_setting_of_the_installation_holds_for_every_tenant_without_its_own() {
+    let bench = Bench::open().await;
+    bench.json(&["tenant", "create", "acme"]);
+    let key = "queue.lease.duration_sec";
+    bench.json(&["config", "set", key, "60", "--installation"]);
+    bench.json(&["--tenant", "acme", "config", "set", key, "90"]);
+    assert_eq!(bench.text(&["config", "get", key]).trim(), "60");
+    assert_eq!(bench.text(&["--tenant", "acme", "config", "get", key]).trim(), "90");
+    bench.json(&["config", "set", key, "--default", "--installation"]);
+    assert_eq!(bench.text(&["config", "get", key]).trim(), "300");
+}
+
+#[tokio::test]
 async fn what_does_not_fit_a_setting_is_refused() {
     let bench = Bench::open().await;
     bench.refused(&["config", "get", "queue.leese"], "config_unknown");

@@ -35,6 +35,8 @@ async fn a_gate_that_is_none_is_refused() {
     let bench = Bench::open().await;
     bench.refused(&["gate", "open", "jbos"], "config_unknown");
     bench.refused(&["gate", "close", "queue.kind.strict"], "config_unknown");
+    bench.refused(&["gate", "close", "heartbeat", "jbos"], "config_unknown");
+    assert_eq!(closed(&bench), [""; 0], "all or none");
     bench.refused(&["gate", "open"], "usage");
     bench.refused(&["gate", "open", "jobs", "--all"], "usage");
 }

@@ -64,7 +64,7 @@ fn help_shows_every_noun_and_the_exit_codes() {
 fn every_exit_code_of_the_table_is_in_the_help() {
     let help = run(&["--help"]).ok();
     for (code, _) in tenure_core::codes::EXITS {
-        assert!(help.contains(&format!("{code} ")), "{code}");
+        assert!(help.contains(&format!(" {code} ")), "{code}");
     }
 }
 

@@ -13,7 +13,7 @@ use tenure_core::codes;
 
 use crate::connect::Place;
 use crate::errors::{Failure, Outcome};
-use crate::output::{Column, Output};
+use crate::output::{Column, Format, Output};
 
 use self::finding::{Finding, Verdict};
 
@@ -29,7 +29,7 @@ pub(crate) struct Doctor {}
 
 impl Doctor {
     pub(super) async fn run(self, place: Place, out: Output) -> Outcome {
-        let findings = examine(&place, out).await?;
+        let findings = examine(&place).await?;
         out.list(LIST, &findings, &["verdict", "check"], "Nothing was checked.")?;
         match findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
             true => Err(Failure::Told(codes::EXIT_UNEXPECTED)),
@@ -38,7 +38,7 @@ impl Doctor {
     }
 }
 
-async fn examine(place: &Place, out: Output) -> Outcome<Vec<Finding>> {
+async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
     let url = place.url().await?;
     let client = tenure::pool::connect(&url).await?;
     let status = migrate::check(&client).await?;
@@ -49,9 +49,7 @@ async fn examine(place: &Place, out: Output) -> Outcome<Vec<Finding>> {
         return Ok(findings);
     }
     // Told as a finding, it need not be told again as a warning.
-    let quiet = Output {
-        format: crate::output::Format::Quiet,
-    };
+    let quiet = Output { format: Format::Quiet };
     let mut session = place.session_at(&url, quiet).await?;
     let before = Timestamp::now();
     let doctor: Value = session.ask(async |tx| health::doctor(tx).await).await?;
@@ -60,7 +58,6 @@ async fn examine(place: &Place, out: Output) -> Outcome<Vec<Finding>> {
     let jobs = session
         .call(async |tx| retention::partition_list(tx, "jobs").await)
         .await?;
-    let _ = out;
 
     findings.push(schema::roles(&doctor));
     findings.push(schema::gates(&keys));
