@@ -28,7 +28,8 @@ begin
     perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   end if;
   v_tenants := tenure.open_tenants(v_caller);
-  insert into tenure.sweep_cursors (name) values (v_name) on conflict (name) do nothing;
+  -- Looks first: an insert would wait for a sweep at work even though it then does nothing.
+  insert into tenure.sweep_cursors (name) select v_name where not exists (select from tenure.sweep_cursors c where c.name = v_name) on conflict (name) do nothing;
   select c.* into v_cursor from tenure.sweep_cursors c where c.name = v_name for update skip locked;
   if not found then
     return jsonb_build_object('examined', 0, 'cleaned', 0, 'dead_letters_removed', 0, 'why', 'another sweep is at work');

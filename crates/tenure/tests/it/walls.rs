@@ -75,7 +75,12 @@ async fn furnish(db: &Db, c: &Client) -> Alpha {
         &[&login],
     )
     .await;
-    let cursor = get(c, "select cursor from tenure.event_list(p_limit => 1)", &[]).await;
+    let cursor = get(
+        c,
+        "select epoch || '.' || txid || '.' || seq from tenure.events where tenant_id = 1 order by seq limit 1",
+        &[],
+    )
+    .await;
     let fingerprint = get(
         c,
         "select fingerprint from tenure.dead_letters where dead_letter_id = $1",
