@@ -3,8 +3,6 @@
 //! Statements go out unnamed, so that the whole suite also runs through PgBouncer in transaction mode
 //! (`TENURE_TEST_THROUGH`, see `pgbouncer.rs`). What needs more than one statement uses a transaction.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,8 +60,7 @@ impl Db {
 
     /// Just migrated: every gate closed.
     pub(crate) async fn inert() -> Db {
-        let sources: Vec<Vec<u8>> = sources().iter().map(|path| fs::read(path).expect("a source")).collect();
-        let template = Template::new("sql", sources.iter().map(Vec::as_slice).chain([CLOCK.as_bytes()]));
+        let template = Template::new("sql", [tenure::migrate::source_hash(), CLOCK]);
         let database = TestDatabase::new(&template, async |url| migrate(&url).await)
             .await
             .expect("a database");
@@ -110,13 +107,6 @@ impl Db {
         let mut config = self.config();
         config.user(&name).password(&name);
         (name, connect(&config).await)
-    }
-
-    /// A second session of a login that [`Db::login`] made.
-    pub(crate) async fn session(&self, login: &str) -> Client {
-        let mut config = self.config();
-        config.user(login).password(login);
-        connect(&config).await
     }
 
     /// Moves the database's clock forward, for every session.
@@ -174,36 +164,13 @@ pub(crate) async fn connect(config: &Config) -> Client {
     client
 }
 
-/// Applies the SQL core in one transaction, and puts the test's clock in.
-async fn migrate(url: &str) -> Result<(), tokio_postgres::Error> {
-    let client = connect(&url.parse().expect("the template's URL")).await;
-    let mut script = String::from("begin;\n");
-    for path in sources() {
-        script.push_str(&fs::read_to_string(path).expect("a source"));
-        script.push_str("\n;set local check_function_bodies = off;\n");
-    }
-    script.push_str("select tenure.partition_upkeep(); reset role; commit;");
-    client.batch_execute(&script).await?;
-    client.batch_execute(CLOCK).await
-}
-
-fn sources() -> Vec<PathBuf> {
-    let sql = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sql");
-    let folder = |name: &str| {
-        let mut paths: Vec<PathBuf> = fs::read_dir(sql.join(name))
-            .expect("a folder of SQL")
-            .map(|entry| entry.expect("an entry").path())
-            .filter(|path| path.file_name().is_some_and(|it| it != "grants.sql"))
-            .collect();
-        paths.sort();
-        paths
-    };
-    let mut paths = vec![sql.join("roles.sql"), sql.join("bootstrap.sql")];
-    for name in ["migrations", "functions", "views"] {
-        paths.extend(folder(name));
-    }
-    paths.push(sql.join("functions/grants.sql"));
-    paths
+/// Migrates as every installation does, and puts the test's clock in.
+async fn migrate(url: &str) -> Result<(), String> {
+    let mut client = connect(&url.parse().expect("the template's URL")).await;
+    tenure::migrate(&mut client, &tenure::migrate::Options::default())
+        .await
+        .map_err(|error| format!("{error:?}"))?;
+    client.batch_execute(CLOCK).await.map_err(|error| told(&error))
 }
 
 /// A parameter that knows its type, so that a statement needs no preparing.

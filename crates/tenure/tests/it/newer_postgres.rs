@@ -8,7 +8,7 @@ use std::process::Command;
 use tenure::private::{Search, find};
 use tenure::testing::TestDatabase;
 
-use crate::pgbouncer::SUITE;
+use crate::pgbouncer::suite;
 
 /// Set for a process that runs the suite on another server, so that it does not look for further ones.
 const ON_ANOTHER: &str = "TENURE_TEST_ON_ANOTHER";
@@ -40,14 +40,14 @@ async fn the_sql_suite_passes_on_every_other_installed_postgres() {
         println!("PostgreSQL {in_use} is the only version here: the SQL suite was not run on another.");
     }
     for (major, bin_dir) in others {
-        let mut suite = Command::new(env::current_exe().expect("this binary"));
-        suite
-            .args(SUITE)
+        let mut command = Command::new(env::current_exe().expect("this binary"));
+        command
+            .args(suite())
             .env(ON_ANOTHER, major.to_string())
             .env("TENURE_POSTGRES_BIN", &bin_dir)
             .env_remove("TENURE_TEST_DATABASE_URL")
             .env_remove("DATABASE_URL");
-        let output = tokio::task::spawn_blocking(move || suite.output())
+        let output = tokio::task::spawn_blocking(move || command.output())
             .await
             .expect("no panic")
             .expect("the suite runs");

@@ -14,19 +14,18 @@ use tokio_postgres::{Config, NoTls};
 const THROUGH: &str = "TENURE_TEST_THROUGH";
 /// How long PgBouncer may take to answer.
 const START_MAX: Duration = Duration::from_secs(30);
-/// The modules of the SQL suite: everything that reaches the database by the fixture.
-pub(crate) const SUITE: [&str; 10] = [
-    "agent_queue::",
-    "claim::",
-    "ends::",
-    "enqueue::",
-    "keys::",
-    "leases::",
-    "operate::",
-    "reaper::",
-    "transitions::",
-    "turns::",
-];
+/// The modules of the SQL suite, as filters of the test binary: all that reach the database by the fixture.
+pub(crate) fn suite() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let mut modules: Vec<String> = fs::read_dir(folder)
+        .expect("the folder of these tests")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("use crate::fixture::")))
+        .filter_map(|path| Some(format!("{}::", path.file_stem()?.to_str()?)))
+        .collect();
+    modules.sort();
+    modules
+}
 
 /// The connection string of a database through the pool that the environment names, if it names one.
 pub(crate) fn through(dbname: &str) -> Option<String> {
@@ -46,12 +45,12 @@ async fn the_sql_suite_passes_through_pgbouncer() {
     };
     let server = TestCluster::shared().await.expect("a server").url("postgres");
     let pool = PgBouncer::start(&program, &server).await;
-    let mut suite = Command::new(env::current_exe().expect("this binary"));
-    suite
-        .args(SUITE)
+    let mut command = Command::new(env::current_exe().expect("this binary"));
+    command
+        .args(suite())
         .env("TENURE_TEST_DATABASE_URL", &server)
         .env(THROUGH, &pool.address);
-    let output = tokio::task::spawn_blocking(move || suite.output())
+    let output = tokio::task::spawn_blocking(move || command.output())
         .await
         .expect("no panic")
         .expect("the suite runs");
