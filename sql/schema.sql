@@ -155,7 +155,7 @@ CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allo
 
 -- claim_lanes(tenure.caller_identity, text, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_executor text, p_kinds text[]) RETURNS integer[]
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -179,13 +179,13 @@ CREATE FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text
 
 -- current_epoch(); Type: FUNCTION
 CREATE FUNCTION tenure.current_epoch() RETURNS integer
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- current_tenant(); Type: FUNCTION
 CREATE FUNCTION tenure.current_tenant() RETURNS integer
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -389,7 +389,7 @@ CREATE FUNCTION tenure.is_blank(p_text text) RETURNS boolean
 
 -- is_every_tenant(); Type: FUNCTION
 CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -688,7 +688,7 @@ CREATE FUNCTION tenure.lane_wake(p_tenant_id integer, p_lanes integer[], p_now t
 
 -- lease_shrink(tenure.run_end[]); Type: FUNCTION
 CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -839,7 +839,7 @@ CREATE FUNCTION tenure.tenant_list() RETURNS TABLE(name text, created_at timesta
 
 -- tuning(integer); Type: FUNCTION
 CREATE FUNCTION tenure.tuning(p_tenant_id integer) RETURNS tenure.tuning
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -1090,6 +1090,7 @@ CREATE TABLE tenure.events (
     CONSTRAINT events_kind_check CHECK ((kind ~ '^[a-z_]+[.][a-z_]+$'::text))
 )
 PARTITION BY RANGE (at);
+ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 
 -- TABLE events; Type: COMMENT
 COMMENT ON TABLE tenure.events IS 'Append-only log of transitions. Grouped by tenant and lane, at most 1000 jobs a row; read in the order (epoch, txid, seq) up to the oldest open transaction.';
@@ -1115,6 +1116,7 @@ CREATE TABLE tenure.events_p0 (
     CONSTRAINT events_kind_check CHECK ((kind ~ '^[a-z_]+[.][a-z_]+$'::text))
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
+ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 
 -- executors; Type: TABLE
 CREATE TABLE tenure.executors (
@@ -1309,7 +1311,7 @@ CREATE VIEW tenure.job_queue WITH (security_invoker='true') AS
           ORDER BY e.run DESC
          LIMIT 1) AS last_error_at,
     j.created_at,
-    p.updated_at
+    COALESCE(p.updated_at, j.created_at) AS updated_at
    FROM (( SELECT w.job_id,
             w.state,
             w.due AS scheduled_at,

@@ -15,24 +15,30 @@ as $$ select (tenure.setting(p_tenant_id, p_key))::integer $$;
 
 -- What the hot path reads at every call, in one statement.
 create or replace function tenure.tuning(p_tenant_id integer) returns tenure.tuning
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select (
-    bool_or(v.value::boolean) filter (where v.key = 'queue.job_substrate.enabled'),
-    bool_or(v.value::boolean) filter (where v.key = 'queue.heartbeat.enabled'),
-    bool_or(v.value::boolean) filter (where v.key = 'queue.notify.enabled'),
-    max(v.value::integer) filter (where v.key = 'queue.lease.duration_sec'),
-    max(v.value::integer) filter (where v.key = 'queue.lease.duration_sec_max'),
-    max(v.value::integer) filter (where v.key = 'queue.heartbeat.stale_threshold_seconds'),
-    max(v.value::integer) filter (where v.key = 'queue.retry.max_attempts_default'),
-    max(v.value::integer) filter (where v.key = 'queue.retry.backoff_base_sec'),
-    max(v.value::integer) filter (where v.key = 'queue.retry.jitter_percent'),
-    bool_or(v.value::boolean) filter (where v.key = 'queue.kind.strict'))::tenure.tuning
-    from (select k.key, coalesce((select c.value from tenure.config c where c.key = k.key and c.tenant_id in (p_tenant_id, 0) order by c.tenant_id desc limit 1), k.default_value) #>> '{}' as value
+declare
+  v_tuning tenure.tuning;
+begin
+  select bool_or(v.value::boolean) filter (where v.key = 'queue.job_substrate.enabled'),
+         bool_or(v.value::boolean) filter (where v.key = 'queue.heartbeat.enabled'),
+         bool_or(v.value::boolean) filter (where v.key = 'queue.notify.enabled'),
+         max(v.value::integer) filter (where v.key = 'queue.lease.duration_sec'),
+         max(v.value::integer) filter (where v.key = 'queue.lease.duration_sec_max'),
+         max(v.value::integer) filter (where v.key = 'queue.heartbeat.stale_threshold_seconds'),
+         max(v.value::integer) filter (where v.key = 'queue.retry.max_attempts_default'),
+         max(v.value::integer) filter (where v.key = 'queue.retry.backoff_base_sec'),
+         max(v.value::integer) filter (where v.key = 'queue.retry.jitter_percent'),
+         bool_or(v.value::boolean) filter (where v.key = 'queue.kind.strict')
+    into v_tuning
+    from (select k.key, coalesce(c.value, k.default_value) #>> '{}' as value
             from tenure.config_keys k
-           where k.key in ('queue.job_substrate.enabled', 'queue.heartbeat.enabled', 'queue.notify.enabled', 'queue.lease.duration_sec', 'queue.lease.duration_sec_max',
-             'queue.heartbeat.stale_threshold_seconds', 'queue.retry.max_attempts_default', 'queue.retry.backoff_base_sec', 'queue.retry.jitter_percent', 'queue.kind.strict')) v
+            left join lateral (
+              select c.value from tenure.config c where c.key = k.key and c.tenant_id in (p_tenant_id, 0) order by c.tenant_id desc limit 1) c on true
+           where k.key like 'queue.%') v;
+  return v_tuning;
+end
 $$;
 
 -- Refuses when the caller acts within no tenant, or when the gate is closed. It comes before any other check, so that a closed installation says only that.

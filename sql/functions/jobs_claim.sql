@@ -28,17 +28,20 @@ $$;
 
 -- The lanes a claim may take from: the caller's tenant and rights, the kinds asked for (null: every kind; empty: none), one executor or any.
 create or replace function tenure.claim_lanes(p_caller tenure.caller_identity, p_executor text, p_kinds text[]) returns integer[]
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select array_agg(l.lane order by l.lane)
+begin
+  return (
+    select array_agg(l.lane order by l.lane)
     from tenure.lanes l
     join tenure.executors e on e.name = l.executor and e.role = 'executor'
    where l.tenant_id = p_caller.tenant_id
      and (p_executor is null or l.executor = p_executor)
      and (p_kinds is null or l.kind = any (p_kinds))
      and (p_caller.executors is null or l.executor = any (p_caller.executors))
-     and (p_caller.kinds is null or l.kind = any (p_caller.kinds))
+     and (p_caller.kinds is null or l.kind = any (p_caller.kinds)));
+end
 $$;
 
 -- Claims up to p_limit jobs. Within a lane the order is exact: priority, due time, id. Across lanes it is approximate: lanes are taken best head first,

@@ -89,9 +89,10 @@ $$;
 -- Takes ended jobs off the count of their leases, and leases that hold nothing more away. It never waits: a lease that somebody holds right now keeps a
 -- count that is too high, and goes when it has run out.
 create or replace function tenure.lease_shrink(p_ends tenure.run_end[]) returns void
-language sql
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+begin
   with fewer as materialized (
     select f.token, f.lane, f.ended
       from (select e.token, e.lane, count(*) as ended from unnest(p_ends) e where e.token is not null group by e.token, e.lane) f
@@ -99,7 +100,8 @@ as $$
   ), emptied as (
     delete from tenure.leases l using fewer f where l.token = f.token and l.lane = f.lane and l.held <= f.ended
   )
-  update tenure.leases l set held = l.held - f.ended from fewer f where l.token = f.token and l.lane = f.lane and l.held > f.ended
+  update tenure.leases l set held = l.held - f.ended from fewer f where l.token = f.token and l.lane = f.lane and l.held > f.ended;
+end
 $$;
 
 -- Renews every lease named by the tokens, in one statement, and answers for each job: 'ok', 'cancel' (somebody wants it cancelled: stop and acknowledge),
@@ -113,34 +115,40 @@ set enable_seqscan = off
 as $$
 declare
   v_caller  tenure.caller_identity := tenure.caller();
+  v_tuning  tenure.tuning := tenure.tuning(v_caller.tenant_id);
   v_now     timestamptz := tenure.now();
   v_longest integer;
+  v_tokens  uuid[];
+  v_lanes   integer[];
+  v_untils  timestamptz[];
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_pairs(p_job_ids, p_tokens);
-  v_longest := greatest(tenure.setting_integer(v_caller.tenant_id, 'queue.lease.duration_sec'), tenure.setting_integer(v_caller.tenant_id, 'queue.lease.duration_sec_max'));
+  v_longest := greatest(v_tuning.lease_seconds, v_tuning.lease_seconds_max);
   if p_lease_seconds is not null and (p_lease_seconds < 1 or p_lease_seconds > v_longest) then
     perform tenure.refuse('lease_seconds_out_of_range', format('A lease of %s seconds was asked for.', p_lease_seconds),
       format('It must lie between 1 and %s (queue.lease.duration_sec_max).', v_longest), 'Ask for less and renew more often.');
   end if;
+  with locked as materialized (
+    select l.token, l.lane from tenure.leases l
+     where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
+     order by l.token, l.lane for no key update
+  ), renewed as (
+    update tenure.leases l
+       set until = greatest(l.until, v_now + make_interval(secs => coalesce(p_lease_seconds, l.lease_seconds))), renewals = l.renewals + 1
+      from locked k
+     where l.token = k.token and l.lane = k.lane and l.until > v_now
+    returning l.token, l.lane, l.until
+  )
+  select array_agg(r.token), array_agg(r.lane), array_agg(r.until) into v_tokens, v_lanes, v_untils from renewed r;
+  -- A new statement: the lease may have been waited for while a job of it was taken away or its cancel was asked for.
   return query
-    with locked as materialized (
-      select l.token, l.lane from tenure.leases l
-       where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
-       order by l.token, l.lane for no key update
-    ), renewed as (
-      update tenure.leases l
-         set until = greatest(l.until, v_now + make_interval(secs => coalesce(p_lease_seconds, l.lease_seconds))), renewals = l.renewals + 1
-        from locked k
-       where l.token = k.token and l.lane = k.lane and l.until > v_now
-      returning l.token, l.lane, l.until
-    )
     select t.job_id,
            case when r.token is null then 'lost' when a.cancel_requested_at is not null then 'cancel' else 'ok' end,
            r.until, a.cancel_reason
       from unnest(p_job_ids, p_tokens) with ordinality t (job_id, token, n)
       left join lateral (select a.token, a.lane, a.cancel_requested_at, a.cancel_reason from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
-      left join renewed r on r.token = a.token and r.lane = a.lane
+      left join unnest(v_tokens, v_lanes, v_untils) r (token, lane, until) on r.token = a.token and r.lane = a.lane
      order by t.n;
 end
 $$;

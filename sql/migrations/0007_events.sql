@@ -3,9 +3,13 @@
 create sequence tenure.event_seq cache 16;
 
 create function tenure.current_epoch() returns integer
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
-as $$ select i.epoch from tenure.installation i $$;
+as $$
+begin
+  return (select i.epoch from tenure.installation i);
+end
+$$;
 
 create table tenure.events (
   seq          bigint      not null default nextval('tenure.event_seq'),
@@ -24,6 +28,8 @@ create table tenure.events (
   check (job_ids is null or cardinality(job_ids) between 1 and 1000),
   check (runs is null or cardinality(runs) = cardinality(job_ids))
 ) partition by range (at);
+-- Ids are random: trying to compress them costs time and gains nothing.
+alter table tenure.events alter column job_ids set storage external;
 create index events_stream on tenure.events (tenant_id, epoch, txid, seq);
 create index events_subject on tenure.events (tenant_id, subject, at) where subject is not null;
 comment on table tenure.events is
