@@ -75,7 +75,9 @@ impl List {
             let events = session.call(async |tx| events::event_list(tx, &filter).await).await?;
             let rows: Vec<Value> = events.iter().map(json_of).collect::<Result<_, _>>()?;
             if !self.follow {
-                return print(&session, rows);
+                let whole = usize::try_from(limit).is_ok_and(|limit| rows.len() < limit);
+                print(&session, rows)?;
+                return if whole { tell_lag(&mut session).await } else { Ok(()) };
             }
             follow(&session, &rows)?;
             match rows.last().and_then(|row| row["cursor"].as_str()) {
@@ -95,6 +97,23 @@ fn print(session: &Session, mut rows: Vec<Value>) -> Outcome {
     session
         .out
         .list(LIST, &rows, &["cursor", "kind"], "Nothing has happened.")
+}
+
+/// What an open transaction keeps back is not lost, only late; whoever misses it should know.
+async fn tell_lag(session: &mut Session) -> Outcome {
+    if session.out.format != Format::People {
+        return Ok(());
+    }
+    let lags = session.call(async |tx| events::stream_lag(tx).await).await?;
+    for lag in lags {
+        if let (Some(waiting @ 1..), Some(pid)) = (lag.waiting_events, lag.pid) {
+            let note = format!(
+                "{waiting} more wait for an open transaction (server process {pid}); `tenure doctor` tells more."
+            );
+            session.out.note(&note);
+        }
+    }
+    Ok(())
 }
 
 /// One line per event: a table cannot be drawn before its last row is known.

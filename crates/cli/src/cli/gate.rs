@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tenure::store::config::{self, GatePosition};
+use tenure::store::config::{self, ConfigEntry, GatePosition};
 use tenure::store::for_every_tenant;
 use tokio_postgres::Transaction;
 
@@ -95,14 +95,18 @@ impl Change {
     }
 }
 
-/// Opens every gate, for the whole installation where the login is trusted with it, else for its own tenant.
+/// Opens every gate that is not, for the whole installation where the login is trusted with it, else for its own tenant.
 pub(crate) async fn open_all(session: &mut Session) -> Outcome<Vec<String>> {
     session
         .together(async |tx| {
             for_every_tenant(tx).await?;
-            let keys = keys(tx).await?;
-            set(tx, &keys, GatePosition::Open, None).await?;
-            Ok(keys)
+            let entries = config::config_list(tx).await?;
+            let gates: Vec<ConfigEntry> = entries.into_iter().filter(|entry| entry.is_gate).collect();
+            // One that is open stays as it is: a change is an event, and this is none.
+            let closed = gates.iter().filter(|gate| gate.value != true);
+            let closed: Vec<String> = closed.map(|gate| gate.key.clone()).collect();
+            set(tx, &closed, GatePosition::Open, None).await?;
+            Ok(gates.into_iter().map(|gate| gate.key).collect())
         })
         .await
 }

@@ -22,6 +22,6 @@ impl Init {
             migrate::sentence(&report),
             gates.join(", ")
         );
-        out.done(&sentence, &json!({"migrated": report, "gates_opened": gates}), &[])
+        out.done(&sentence, &json!({"migrated": report, "gates_open": gates}), &[])
     }
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use tenure::private::{Search, find};
 use tenure_core::codes;
 
-use crate::connect::Place;
+use crate::connect::{Place, without_password};
 use crate::errors::{Outcome, refuse};
 
 /// Open psql on the database in use; arguments after -- are psql's
@@ -25,6 +25,7 @@ impl Psql {
         let (url, password) = without_password(&place.url().await?);
         let mut command = Command::new(program());
         command.arg("--dbname").arg(url).args(self.arguments);
+        // Everybody on the machine can read the arguments of a process, but not its environment.
         if let Some(password) = password {
             command.env("PGPASSWORD", password);
         }
@@ -63,56 +64,4 @@ fn program() -> PathBuf {
         }
     }
     PathBuf::from("psql")
-}
-
-/// Everybody on the machine can read the arguments of a process, so a password goes by the environment.
-fn without_password(url: &str) -> (String, Option<String>) {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return (url.to_owned(), None);
-    };
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, tail) = rest.split_at(end);
-    match authority.rsplit_once('@') {
-        Some((login, host)) => match login.split_once(':') {
-            Some((user, password)) => (format!("{scheme}://{user}@{host}{tail}"), Some(decoded(password))),
-            None => (url.to_owned(), None),
-        },
-        None => (url.to_owned(), None),
-    }
-}
-
-/// Percent-decoded, as a URL's password must be.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        let code = tail
-            .get(..2)
-            .and_then(|hex| u8::from_str_radix(str::from_utf8(hex).ok()?, 16).ok());
-        match (byte, code) {
-            (b'%', Some(decoded)) => {
-                bytes.push(decoded);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(byte);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_password_does_not_show_in_the_process_list() {
-        let (url, password) = without_password("postgres://me:p%40ss@host:5/db?sslmode=require");
-        assert_eq!(url, "postgres://me@host:5/db?sslmode=require");
-        assert_eq!(password.as_deref(), Some("p@ss"));
-        let socket = "postgresql:///postgres?host=/tmp/a&user=tenure";
-        assert_eq!(without_password(socket), (socket.to_owned(), None));
-    }
 }

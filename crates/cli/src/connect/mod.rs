@@ -1,5 +1,6 @@
 //! Which database, and the session on it.
 
+mod password;
 mod session;
 
 use std::env;
@@ -11,6 +12,7 @@ use tenure_core::{codes, limits, names};
 use crate::cli::Globals;
 use crate::errors::{Outcome, refuse};
 
+pub(crate) use password::without_password;
 pub(crate) use session::Session;
 
 /// Names the database when no option does.

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::cli::{migrate_to, migrated_sentence, open_all_gates};
-use crate::connect::{Choice, Place};
+use crate::connect::{Choice, Place, without_password};
 use crate::errors::{Failure, Outcome, refuse};
 use crate::output::{Format, Output};
 
@@ -79,7 +79,8 @@ impl Dev {
             Ok(gates) => gates,
             Err(failure) => return running.stop(Some(failure)).await,
         };
-        running.announce(&choice, &url, tcp_url.as_deref(), &gates)?;
+        let (shown, _) = without_password(&url);
+        running.announce(&choice, &shown, tcp_url.as_deref(), &gates)?;
         running.serve(&url, &mut stop).await
     }
 
@@ -127,7 +128,7 @@ impl Running {
                 let data_dir = self.server.as_ref().map(|cluster| cluster.data_dir());
                 let pid = std::process::id();
                 return self.out.json(
-                    &json!({"ready": url, "tcp_url": tcp_url, "data_dir": data_dir, "gates_opened": gates, "pid": pid}),
+                    &json!({"ready": url, "tcp_url": tcp_url, "data_dir": data_dir, "gates_open": gates, "pid": pid}),
                 );
             }
             Format::People => self.out.text(&welcome(choice, url, tcp_url, gates))?,

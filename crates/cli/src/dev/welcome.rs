@@ -9,6 +9,10 @@ use crate::connect::{Choice, URL_VARIABLE};
 /// The text below the steps, ended by the line that scripts wait for.
 pub(super) fn welcome(choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String]) -> String {
     let tenure = command(choice);
+    let psql = match choice {
+        Choice::Private { .. } => format!("psql '{url}'"),
+        Choice::Given { .. } => format!("psql \"${URL_VARIABLE}\""),
+    };
     let mut text = format!("\nTenure {} is running.\n\n", env!("CARGO_PKG_VERSION"));
     let mut line = |title: &str, value: &str| {
         writeln!(text, "  {title:<9} {value}").expect("writing to a string does not fail");
@@ -21,7 +25,7 @@ pub(super) fn welcome(choice: &Choice, url: &str, tcp_url: Option<&str>, gates: 
         Choice::Private { data_dir, .. } => line("data", &format!("{} (stays when this ends)", data_dir.display())),
         Choice::Given { by, .. } => line("server", &format!("named by {by}; it is used, not managed")),
     }
-    line("gates", &format!("opened: {}", gates.join(", ")));
+    line("gates", &format!("open: {}", gates.join(", ")));
     line("services", "reaper and retention run here");
     write!(
         text,
@@ -42,7 +46,7 @@ Try this in another terminal:
 
   4. The same with nothing but SQL:
      {tenure} psql -- -c "select tenure.job_enqueue('hello')"
-     psql '{url}'
+     {psql}
 
 Ctrl-C stops it.
 "#

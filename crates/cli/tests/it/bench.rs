@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tenure::testing::{Template, TestDatabase};
@@ -219,4 +220,18 @@ pub(crate) fn text_of(value: &Value, field: &str) -> String {
         .as_str()
         .unwrap_or_else(|| panic!("no {field} in {value}"))
         .to_owned()
+}
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks until there is an answer. Events wait for every transaction that is open on the server, other tests' included.
+pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "waited too long for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

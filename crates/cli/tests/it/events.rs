@@ -5,26 +5,46 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::bench::{Bench, text_of};
+use crate::bench::{Bench, eventually, text_of};
+
+/// The events of a list, once there are this many.
+fn events(bench: &Bench, args: &[&str], count: usize) -> Vec<Value> {
+    eventually("events", || {
+        let rows = bench.lines(&[&["event", "list"], args].concat());
+        assert!(rows.len() <= count, "{rows:?}");
+        (rows.len() == count).then_some(rows)
+    })
+}
 
 #[tokio::test]
 async fn events_are_read_from_a_cursor_on() {
     let bench = Bench::open().await;
     bench.enqueue("k");
-    let seen = bench.lines(&["event", "list"]);
-    let cursor = text_of(seen.last().expect("events"), "cursor");
+    let seen = events(&bench, &["--kind", "job.enqueued"], 1);
+    let cursor = text_of(&seen[0], "cursor");
     assert_eq!(bench.lines(&["event", "list", "--after", &cursor]).len(), 0);
     let job = bench.enqueue("k");
-    let new = bench.lines(&["event", "list", "--after", &cursor]);
-    assert_eq!(new.len(), 1);
-    assert_eq!(
-        (&new[0]["kind"], &new[0]["job_ids"][0]),
-        (&"job.enqueued".into(), &job.as_str().into())
-    );
-    assert_eq!(bench.lines(&["event", "list", "--kind", "job.enqueued"]).len(), 2);
+    let new = events(&bench, &["--after", &cursor], 1);
+    assert_eq!(new[0]["kind"], "job.enqueued");
+    assert_eq!(new[0]["job_ids"][0], job.as_str());
     assert_eq!(bench.lines(&["event", "list", "--limit", "1"]).len(), 1);
     assert!(bench.text(&["event", "list"]).contains("job.enqueued"));
+    assert_eq!(bench.lines(&["event", "list", "--subject", "nothing"]).len(), 0);
     bench.refused(&["event", "list", "--after", "yesterday"], "cursor_invalid");
+}
+
+#[tokio::test]
+async fn an_open_transaction_that_holds_events_back_is_told() {
+    let bench = Bench::open().await;
+    let holder = bench.database.connect().await.expect("connect");
+    holder
+        .batch_execute("begin; select pg_current_xact_id()")
+        .await
+        .expect("begin");
+    bench.enqueue("k");
+    let answer = bench.run(["event", "list", "--kind", "job.enqueued"]);
+    assert!(answer.err.contains("wait for an open transaction"), "{answer:?}");
+    holder.batch_execute("commit").await.expect("commit");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Looking at jobs.
 
-use crate::bench::Bench;
+use crate::bench::{Answer, Bench};
 
 #[tokio::test]
 async fn a_list_is_filtered_and_paged() {
@@ -105,6 +105,16 @@ async fn a_stored_text_cannot_steer_the_terminal() {
     ] {
         assert!(!bench.text(&args).contains('\u{1b}'), "{args:?}");
     }
+}
+
+#[tokio::test]
+async fn people_read_times_in_their_own_zone() {
+    let bench = Bench::open().await;
+    bench.enqueue("k");
+    let answer = Answer::of(bench.command(["job", "list"]).env("TZ", "Asia/Tokyo"));
+    assert!(answer.out.contains("+09:00"), "{answer:?}");
+    let answer = Answer::of(bench.command(["job", "list", "--json"]).env("TZ", "Asia/Tokyo"));
+    assert!(answer.out.contains('Z') && !answer.out.contains("+09:00"), "{answer:?}");
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ async fn init_migrates_opens_the_gates_and_says_so() {
     let bench = Bench::empty().await;
     let done = bench.json(&["init"]);
     assert_eq!(done["migrated"]["version"], tenure::migrate::SCHEMA_VERSION);
-    assert_eq!(done["gates_opened"].as_array().map(Vec::len), Some(4));
+    assert_eq!(done["gates_open"].as_array().map(Vec::len), Some(4));
     bench.enqueue("k");
     let again = bench.text(&["init"]);
     assert!(

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use tenure::testing::TestCluster;
+
+use crate::bench::{Answer, Bench, check_refusal, tenure};
 
 #[tokio::test]
 async fn a_tenant_is_made_listed_and_worked_in() {
@@ -50,4 +52,45 @@ async fn a_login_is_bound_and_unbound() {
     bench.refused(&["login", "unbind", "robot"], "login_unbound");
     bench.refused(&["login", "bind", "robot", "--to", "nobody"], "tenant_unknown");
     bench.refused(&["login", "bind", "robot", "--payload-access", "all"], "value_unknown");
+}
+
+/// On a server of its own: roles belong to a whole server, and its socket lets every login in.
+#[tokio::test]
+async fn a_login_that_names_a_foreign_tenant_is_refused_and_does_not_stray() {
+    let cluster = TestCluster::private().await.expect("a server");
+    let url = cluster.url("postgres");
+    let run = |url: &str, args: &[&str]| Answer::of(tenure().args(["--database-url", url]).args(args));
+    run(&url, &["init"]).ok();
+    run(&url, &["tenant", "create", "acme"]).ok();
+    let roles = "create role bob login; grant tenure_admin, tenure_worker to bob; create role prod login; grant tenure_producer to prod";
+    run(&url, &["psql", "--", "-Xqc", roles]).ok();
+    let (bob, prod) = (
+        url.replace("user=tenure", "user=bob"),
+        url.replace("user=tenure", "user=prod"),
+    );
+    let refused = |url: &str, args: &[&str]| {
+        let command = || {
+            let mut command = tenure();
+            command.args(["--database-url", url]).args(args);
+            command
+        };
+        check_refusal(command, "not_permitted")
+    };
+
+    refused(&bob, &["--tenant", "acme", "job", "list"]);
+    refused(&bob, &["gate", "close", "jobs", "--installation"]);
+    refused(
+        &bob,
+        &["config", "set", "queue.lease.duration_sec", "60", "--installation"],
+    );
+    refused(&bob, &["tenant", "create", "other"]);
+    refused(&prod, &["job", "claim"]);
+    run(&bob, &["--tenant", "default", "job", "list"]).ok();
+    run(&prod, &["job", "enqueue", "k"]).ok();
+    run(&bob, &["job", "claim", "--kind", "k"]).ok();
+    assert_eq!(
+        run(&bob, &["config", "get", "queue.lease.duration_sec"]).ok().trim(),
+        "300"
+    );
+    assert!(!run(&bob, &["gate", "list"]).ok().contains("closed"));
 }
