@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::fixture::{
     Claimed, Db, all, check_invariants, claim, claim_with, enqueue, enqueue_with, get, one, reap, refused, rows, run,
-    state, verb,
+    state, until_blocked, verb,
 };
 use crate::leases::{beat, leases, policy};
 
@@ -127,6 +127,26 @@ async fn a_heartbeat_that_meets_the_reaper_is_lost() {
     run(&b, "commit").await;
     assert_eq!(beat(&a, std::slice::from_ref(&held)).await, ["lost"]);
     assert_eq!(state(&a, held.job_id).await, "retry_waiting");
+}
+
+/// The lease lives and is waited for while the reaper takes one of its jobs: the answer is of after that. Rule: 5, 7.
+#[tokio::test]
+async fn a_heartbeat_that_waited_for_the_reaper_knows_what_it_took() {
+    let db = Db::open().await;
+    let (a, b, watch) = (db.client().await, db.client().await, db.client().await);
+    policy(&a, "a", json!({"run_timeout_seconds": 10})).await;
+    enqueue(&a, "a").await;
+    enqueue(&a, "a").await;
+    let held = claim_with(&a, "w", ", p_limit => 2").await;
+    verb(&a, "job_start", &held[0], "").await;
+    db.advance("20 seconds").await;
+    run(&b, "begin").await;
+    assert_eq!(reap(&b).await.len(), 1);
+    let (answers, ()) = tokio::join!(beat(&a, &held), async {
+        until_blocked(&watch, "job_heartbeat_many").await;
+        run(&b, "commit").await;
+    });
+    assert_eq!(answers, ["lost", "ok"]);
 }
 
 /// Two reapers share the work, and each job is reaped once. Rule: 5.
