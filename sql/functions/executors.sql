@@ -81,6 +81,10 @@ begin
   if v_last > p_now - make_interval(secs => p_tuning.stale_seconds / 3.0) then
     return;
   end if;
+  -- A claim waits for nobody: while another transaction of this worker tells it, there is nothing to add.
+  if not pg_try_advisory_xact_lock(hashtextextended(p_name, p_tenant_id)) then
+    return;
+  end if;
   if v_executor is null then
     select l.executor into v_executor from tenure.lanes l where l.lane = p_lane;
   end if;

@@ -122,6 +122,7 @@ begin
     select v_ends || coalesce(array_agg((g.job_id, n.tenant_id, g.lane, g.run + 1, g.attempts, null, null, null, null, g.due, null, null, null, 'deadline_passed', 'deadline_passed',
              'deadline', format('The deadline %s passed before the job started.', g.deadline), null, null, null)::tenure.run_end), '{}')
       into v_ends from gone g join tenure.lanes n on n.lane = g.lane;
+    v_left := p_limit - cardinality(v_ends);
     with late as materialized (
       select d.ctid from tenure.delayed d
        where d.deadline <= v_now and d.lane in (select n.lane from tenure.lanes n where n.tenant_id = any (v_tenants))

@@ -73,7 +73,7 @@ async fn a_job_keeps_everything_it_was_enqueued_with() {
     assert_eq!(job.get_version_num(), 7);
 }
 
-/// Proves: S9, S11, S12, S16, S17, S18, S21, S84. Guards: D1, D4, D6, D32.
+/// Proves: S9, S11, S12, S16, S17, S18, S21, S84. Guards: D1, D4, D6, D32, D47.
 #[tokio::test]
 async fn a_job_with_nothing_but_a_kind_has_documented_defaults() {
     let db = Db::open().await;

@@ -74,6 +74,31 @@ async fn two_workers_never_claim_one_job() {
     check_invariants(&clients[0]).await;
 }
 
+/// Whatever another transaction has open: its claims, its ends, its heartbeats, under any name. Proves: S148. Rule: 13.
+#[tokio::test]
+async fn a_claim_never_waits_for_anybody() {
+    let db = Db::open().await;
+    let (a, b) = (db.client().await, db.client().await);
+    for _ in 0..6 {
+        enqueue(&a, "a").await;
+    }
+    let ended = claim(&a, "other").await;
+    run(&a, "begin").await;
+    let first = claim(&a, "w").await;
+    enqueue_with(&a, "a", ", p_priority => 'urgent'").await;
+    verb(&a, "job_complete", &ended, "").await;
+    verb(&a, "job_heartbeat", &first, "").await;
+    for worker in ["another", "w"] {
+        run(&b, "begin; set local lock_timeout = '100ms'").await;
+        let second = claim(&b, worker).await;
+        assert_ne!(second.job_id, first.job_id);
+        assert_eq!(verb(&b, "job_complete", &second, "").await["state"], "succeeded");
+        run(&b, "commit").await;
+    }
+    run(&a, "commit").await;
+    check_invariants(&a).await;
+}
+
 /// Proves: S113, S118, S150, S241. Guards: D8, D71.
 #[tokio::test]
 async fn a_lost_lease_cannot_complete_nor_do_anything_else() {

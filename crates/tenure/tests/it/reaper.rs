@@ -149,6 +149,32 @@ async fn a_heartbeat_that_waited_for_the_reaper_knows_what_it_took() {
     assert_eq!(answers, ["lost", "ok"]);
 }
 
+/// However many wait past their deadline, a call takes no more than asked for, and an event tells of a bounded number.
+/// Rule: 17, 21.
+#[tokio::test]
+async fn a_wave_of_late_jobs_is_reaped_within_the_limit() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for due in ["0 seconds", "30 seconds"] {
+        let sql = format!(
+            "select job_id from tenure.job_enqueue_many(array_fill('a'::text, array[700]),
+               p_due => array_fill(tenure.now() + interval '{due}', array[700]),
+               p_deadlines => array_fill(tenure.now() + interval '1 minute', array[700]))"
+        );
+        rows(&c, &sql, &[]).await;
+    }
+    db.advance("2 minutes").await;
+    let mut sizes = Vec::new();
+    for _ in 0..3 {
+        let found = rows(&c, "select job_id from tenure.job_reap(p_limit => 1000)", &[]).await;
+        sizes.push(found.len());
+    }
+    assert_eq!(sizes, [1000, 400, 0]);
+    let letters: i64 = get(&c, "select count(*) from tenure.dead_letters", &[]).await;
+    assert_eq!(letters, 1400);
+    check_invariants(&c).await;
+}
+
 /// Two reapers share the work, and each job is reaped once. Rule: 5.
 #[tokio::test]
 async fn many_reapers_at_once_reap_each_job_once() {
