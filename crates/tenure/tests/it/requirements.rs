@@ -1,8 +1,10 @@
 //! `docs/requirements.md` and the tests name each other: every requirement has its proof, and every proof its requirement.
+//! With `TENURE_WRITE=1` the names are written from the tests' doc comments instead.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::{env, fs};
 
 /// A test, and what it says in its doc comment that it proves.
 pub(crate) struct Promise {
@@ -93,25 +95,73 @@ pub(crate) fn tests_in(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The rows of all tables whose first cell is this letter and a number.
+/// These tests in backticks, in order.
+pub(crate) fn in_backticks<'a>(tests: impl Iterator<Item = &'a str>) -> String {
+    let sorted: BTreeSet<&str> = tests.collect();
+    let quoted: Vec<String> = sorted.iter().map(|it| format!("`{it}`")).collect();
+    quoted.join(", ")
+}
+
+/// True when the documents are to be written instead of compared.
+pub(crate) fn writing() -> bool {
+    env::var_os("TENURE_WRITE").is_some()
+}
+
+fn document() -> PathBuf {
+    root().join("docs/requirements.md")
+}
+
+/// The cells of a row whose first cell is this letter and a number.
+fn row(line: &str, letter: &str) -> Option<(u32, Vec<String>)> {
+    let cells: Vec<String> = line.split('|').map(|it| it.trim().to_owned()).collect();
+    let number = cells.get(1)?.strip_prefix(letter)?.parse().ok()?;
+    assert_eq!(cells.len(), 6, "four cells: {line}");
+    Some((number, cells[1..5].to_vec()))
+}
+
 fn rows(letter: &str) -> BTreeMap<u32, Vec<String>> {
-    let text = fs::read_to_string(root().join("docs/requirements.md")).expect("docs/requirements.md");
+    let text = fs::read_to_string(document()).expect("docs/requirements.md");
     let mut found = BTreeMap::new();
-    for line in text.lines() {
-        let cells: Vec<String> = line.split('|').map(|it| it.trim().to_owned()).collect();
-        let number = cells
-            .get(1)
-            .and_then(|it| it.strip_prefix(letter))
-            .and_then(|it| it.parse::<u32>().ok());
-        if let Some(number) = number {
-            assert_eq!(cells.len(), 6, "four cells: {line}");
-            assert!(
-                found.insert(number, cells[1..5].to_vec()).is_none(),
-                "{letter}{number} stands twice"
-            );
-        }
+    for (number, cells) in text.lines().filter_map(|line| row(line, letter)) {
+        assert!(found.insert(number, cells).is_none(), "{letter}{number} stands twice");
     }
     found
+}
+
+/// Writes the tests that name each number into its row; the decision after them stays.
+fn write(letter: &str, named: impl Fn(&Promise) -> &[u32]) {
+    // Two tests write the same file.
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _alone = WRITING.lock().expect("no panic holds it");
+    let promises = promises();
+    let mut text = String::new();
+    for line in fs::read_to_string(document()).expect("docs/requirements.md").lines() {
+        if let Some((number, cells)) = row(line, letter) {
+            let decision = cells[3]
+                .rsplit("`; ")
+                .next()
+                .filter(|it| !it.contains("::"))
+                .unwrap_or_default();
+            let naming = promises.iter().filter(|it| named(it).contains(&number));
+            let tests = in_backticks(naming.map(|it| it.test.as_str()));
+            let proof: Vec<&str> = [tests.as_str(), decision]
+                .into_iter()
+                .filter(|it| !it.is_empty())
+                .collect();
+            let line = format!(
+                "| {} | {} | {} | {} |\n",
+                cells[0],
+                cells[1],
+                cells[2],
+                proof.join("; ")
+            );
+            text.push_str(&line.replace("|  |", "| |"));
+        } else {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    fs::write(document(), text).expect("write docs/requirements.md");
 }
 
 /// What the issue of the job substrate covers.
@@ -151,11 +201,15 @@ fn compare(letter: &str, rows: &BTreeMap<u32, Vec<String>>, named: impl Fn(&Prom
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let hint = "TENURE_WRITE=1 cargo test -p tenure requirements:: writes the names from the tests";
+    assert!(faults.is_empty(), "{}\n{hint}", faults.join("\n"));
 }
 
 #[test]
 fn every_requirement_of_the_job_substrate_has_a_proof_and_every_proof_a_requirement() {
+    if writing() {
+        write("S", |it| &it.proves);
+    }
     let rows = rows("S");
     let numbers: Vec<u32> = rows.keys().copied().collect();
     assert_eq!(numbers, (1..=250).collect::<Vec<_>>(), "one row per number");
@@ -168,6 +222,9 @@ fn every_requirement_of_the_job_substrate_has_a_proof_and_every_proof_a_requirem
 
 #[test]
 fn every_defect_that_was_shown_to_happen_is_guarded_against() {
+    if writing() {
+        write("D", |it| &it.guards);
+    }
     let rows = rows("D");
     let missing: Vec<u32> = (1..=77).filter(|number| !rows.contains_key(number)).collect();
     assert!(missing.is_empty(), "no row for: {missing:?}");
