@@ -73,7 +73,7 @@ async fn every_transition_writes_its_event_with_its_actor() {
         .collect();
         assert_eq!(
             actors,
-            [name.clone()],
+            std::slice::from_ref(&name),
             "{outcome}: the login's principal, not the worker's name"
         );
         one(&c, "select tenure.job_cancel($1, 'out of the way')", &[&job]).await;
