@@ -3,11 +3,26 @@
 -- Writes one event about one subject.
 create or replace function tenure.emit(
   p_at timestamptz, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb) returns void
-language sql
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  perform tenure.check_acted_for(p_on_behalf_of);
   insert into tenure.events (at, tenant_id, kind, actor, on_behalf_of, subject, data)
-  values (p_at, p_tenant_id, p_kind, p_actor, nullif(p_on_behalf_of, ''), p_subject, p_data)
+  values (p_at, p_tenant_id, p_kind, p_actor, nullif(p_on_behalf_of, ''), p_subject, p_data);
+end
+$$;
+
+-- Refuses a name acted for that is no name; none, or an empty one, is none.
+create or replace function tenure.check_acted_for(p_on_behalf_of text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_on_behalf_of <> '' then
+    perform tenure.check_name('name acted for', p_on_behalf_of);
+  end if;
+end
 $$;
 
 -- Events after a cursor, oldest first, whole events, never one that a still open transaction could precede.

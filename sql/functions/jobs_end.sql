@@ -10,9 +10,13 @@ set jit = off
 set enable_seqscan = off
 as $$
 begin
+  if p_on_behalf_of is not null then
+    perform tenure.check_acted_for(p_on_behalf_of);
+  end if;
   return query
     with ended as materialized (
-      select e.job_id, e.tenant_id, e.lane, e.run, e.attempt, e.token, e.owner, e.leased_at, e.started_at, e.due, e.outcome, e.error_code, e.error_class,
+      select e.job_id, e.tenant_id, e.lane, e.run, e.attempt, e.token, e.owner, e.leased_at, e.started_at, e.due, e.outcome,
+             left(e.error_code, tenure.limit_of('name_chars_max')::integer) as error_code, left(e.error_class, tenure.limit_of('name_chars_max')::integer) as error_class,
              tenure.cut_text(tenure.mask_text(e.error_message), tenure.limit_of('error_message_bytes_max')::integer) as error_message,
              e.delay_seconds, e.result, e.result_ref, e.cancel_reason, e.cancel_requested_at,
              j.priority, j.deadline_at, j.attempts_max, j.on_exhausted, j.backoff_base_seconds, j.backoff_jitter_percent,
@@ -35,7 +39,8 @@ begin
                when d.verdict in ('moved', 'deadline_passed', 'renewals_exceeded') then 'dead_letter'
                when d.verdict = 'released' then 'queued'
                when d.verdict = 'snoozed' then 'retry_waiting'
-               when d.never_started and d.run < 2 * d.attempts_max then 'retry_waiting'
+               when d.never_started and 1 + (select count(*) from tenure.attempts a where a.job_id = d.job_id and a.outcome = 'expired' and a.started_at is null)
+                 < 2 * d.attempts_max then 'retry_waiting'
                when d.never_started then 'dead_letter'
                when d.verdict = 'failed_permanently' or d.spent >= d.attempts_max then case d.on_exhausted when 'fail' then 'failed' else 'dead_letter' end
                else 'retry_waiting'

@@ -110,6 +110,9 @@ begin
   if v_tenant is null or not v_tuning.jobs_open then
     perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
   end if;
+  if p_on_behalf_of is not null then
+    perform tenure.check_acted_for(p_on_behalf_of);
+  end if;
   if v_rows < 1 or v_rows > tenure.limit_of('batch_rows_max') then
     perform tenure.refuse('batch_too_large', format('The batch has %s jobs.', v_rows), format('A batch has 1 to %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
       'Split it.');

@@ -135,7 +135,10 @@ begin
      order by l.token, l.lane for no key update
   ), renewed as (
     update tenure.leases l
-       set until = greatest(l.until, v_now + make_interval(secs => coalesce(p_lease_seconds, l.lease_seconds))), renewals = l.renewals + 1
+       set until = greatest(l.until, v_now + make_interval(secs => case when p_lease_seconds is null then l.lease_seconds
+             -- A shorter limit of the kind holds here as it does for a claim.
+             else least(p_lease_seconds, (select q.lease_seconds_max from tenure.lanes n join tenure.kinds q on q.tenant_id = n.tenant_id and q.kind = n.kind where n.lane = l.lane)) end)),
+           renewals = l.renewals + 1
       from locked k
      where l.token = k.token and l.lane = k.lane and l.until > v_now
     returning l.token, l.lane, l.until

@@ -237,6 +237,9 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  if p_reason <> '' then
+    perform tenure.check_name('reason', p_reason);
+  end if;
   perform tenure.check_job_exists(p_job_id, v_caller.tenant_id);
   select j.* into v_job from tenure.jobs j where j.job_id = p_job_id;
   for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop

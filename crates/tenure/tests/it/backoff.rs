@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use tenure_core::{codes, limits};
 
-use crate::fixture::{Db, get, one, rows};
+use crate::fixture::{Db, claim, enqueue, get, one, refused, rows, state};
 
 fn vectors(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -67,7 +67,7 @@ async fn jitter_only_adds_and_stays_within_its_bound() {
     )
     .await;
     for (kind, percent) in [("a", 30), ("b", 0)] {
-        let job = crate::fixture::enqueue(&c, kind).await;
+        let job = enqueue(&c, kind).await;
         let stored: i16 = get(
             &c,
             "select backoff_jitter_percent from tenure.jobs where job_id = $1",
@@ -183,4 +183,37 @@ async fn every_refusal_code_has_one_sqlstate_in_both_languages() {
         let code: &str = row.get(0);
         assert!(here.contains_key(code), "{code}");
     }
+}
+
+/// Everything has a limit: what people write beside a job, and the names they act for.
+#[tokio::test]
+async fn a_reason_and_a_name_acted_for_have_a_limit() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let (job, long) = (enqueue(&c, "a").await, "x".repeat(201));
+    for call in [
+        "job_cancel($1, $2)",
+        "job_cancel($1, 'x', p_on_behalf_of => $2)",
+        "job_retry($1, $2)",
+        "job_retry($1, p_on_behalf_of => $2)",
+        "job_dead_letter($1, $2)",
+        "job_dead_letter($1, 'x', $2)",
+    ] {
+        let answer = one(&c, &format!("select tenure.{call}"), &[&job, &long]).await;
+        assert_eq!(answer["code"], "name_invalid", "{call}: {answer}");
+    }
+    let answer = one(&c, "select tenure.job_enqueue('a', p_on_behalf_of => $1)", &[&long]).await;
+    refused(&answer, "name_invalid");
+    assert_eq!(state(&c, job).await, "queued");
+    let held = claim(&c, "w").await;
+    let code = "c".repeat(5000);
+    one(
+        &c,
+        "select tenure.job_fail($1, $2, 'x', 'permanent', $3, $3)",
+        &[&held.job_id, &held.token, &code],
+    )
+    .await;
+    let kept = "select greatest(length(error_code), length(error_class)) from tenure.attempts where job_id = $1";
+    let kept: i32 = get(&c, kept, &[&job]).await;
+    assert!(kept <= 200, "{kept}");
 }

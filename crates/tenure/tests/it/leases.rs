@@ -282,6 +282,18 @@ async fn a_lease_is_as_long_as_asked_within_the_bounds_of_policy() {
         40.0,
         "the kind's own bound holds"
     );
+    let held = claim_with(&c, "w", ", p_kinds => array['a']").await;
+    assert!(held.is_empty(), "all are held");
+    enqueue(&c, "a").await;
+    let held = claim(&c, "w").await;
+    verb(&c, "job_heartbeat", &held, ", 3600").await;
+    let longest: bool = get(
+        &c,
+        "select until <= tenure.now() + interval '40 seconds' from tenure.leases where token = $1",
+        &[&held.token],
+    )
+    .await;
+    assert!(longest, "and for a heartbeat too");
     policy(&c, "a", json!({"lease_seconds": null, "lease_seconds_max": null})).await;
     one(&c, "select tenure.config_set('queue.lease.duration_sec', '50')", &[]).await;
     assert_eq!(length("").await, 50.0, "a changed key holds at once");

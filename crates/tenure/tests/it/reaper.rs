@@ -280,6 +280,22 @@ async fn expiry_before_start_gives_the_attempt_back_up_to_twice_the_runs() {
     assert_eq!(code, "never_started");
 }
 
+/// Runs that were put aside are no reason to give up on a job whose buffer was slow once. Rule: 7.
+#[tokio::test]
+async fn a_job_that_was_put_aside_often_survives_a_slow_buffer() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let job = enqueue_with(&c, "a", ", p_attempts_max => 2").await;
+    for _ in 0..6 {
+        let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+        verb(&c, "job_snooze", &held, ", 0").await;
+    }
+    claim(&c, "w").await;
+    db.advance("6 minutes").await;
+    reap(&c).await;
+    assert_eq!(state(&c, job).await, "retry_waiting");
+}
+
 /// Proves: S209. Rule: 7.
 #[tokio::test]
 async fn too_many_renewals_end_one_job_and_not_its_neighbours() {
