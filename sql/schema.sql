@@ -75,6 +75,12 @@ CREATE FUNCTION tenure.caller() RETURNS tenure.caller_identity
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_acted_for(text); Type: FUNCTION
+CREATE FUNCTION tenure.check_acted_for(p_on_behalf_of text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- check_config_key(text); Type: FUNCTION
 CREATE FUNCTION tenure.check_config_key(p_key text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -292,7 +298,7 @@ CREATE FUNCTION tenure.doctor() RETURNS jsonb
 
 -- emit(timestamp with time zone, integer, text, text, text, text, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -2120,6 +2126,9 @@ REVOKE ALL ON FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer,
 -- FUNCTION caller(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.caller() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION check_acted_for(p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_acted_for(p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION check_config_key(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_config_key(p_key text) FROM PUBLIC;
