@@ -153,6 +153,12 @@ CREATE FUNCTION tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max b
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_tenant(integer); Type: FUNCTION
+CREATE FUNCTION tenure.check_tenant(p_tenant_id integer) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- check_word(text, text, text, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) RETURNS void
     LANGUAGE plpgsql
@@ -2166,6 +2172,9 @@ REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FRO
 
 -- FUNCTION check_payload(p_what text, p_payload jsonb, p_bytes_max bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max bigint) FROM PUBLIC;
+
+-- FUNCTION check_tenant(p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_tenant(p_tenant_id integer) FROM PUBLIC;
 
 -- FUNCTION check_word(p_code text, p_what text, p_value text, p_allowed text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) FROM PUBLIC;

@@ -41,8 +41,8 @@ begin
 end
 $$;
 
--- Refuses when the caller acts within no tenant, or when the gate is closed. It comes before any other check, so that a closed installation says only that.
-create or replace function tenure.check_gate(p_tenant_id integer, p_key text) returns void
+-- Refuses when the caller acts within no tenant.
+create or replace function tenure.check_tenant(p_tenant_id integer) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -50,6 +50,18 @@ begin
   if p_tenant_id is null then
     perform tenure.refuse('tenant_unknown', 'This call acts within one tenant, and none is named.', 'The setting tenure.tenant is *, which only service functions understand.',
       'Set tenure.tenant to the name of a tenant for this transaction.');
+  end if;
+end
+$$;
+
+-- Refuses when the caller acts within no tenant, or when the gate is closed. It comes before any other check, so that a closed installation says only that.
+create or replace function tenure.check_gate(p_tenant_id integer, p_key text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_tenant_id is null then
+    perform tenure.check_tenant(p_tenant_id);
   end if;
   if not (tenure.setting(p_tenant_id, p_key))::boolean then
     perform tenure.refuse_gate(p_key);

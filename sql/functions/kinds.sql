@@ -58,6 +58,7 @@ declare
   v_field  text;
   v_state text; v_what text; v_why text; v_next text;
 begin
+  perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('kind', p_kind);
   if jsonb_typeof(p_policy) is distinct from 'object' then
     perform tenure.refuse('payload_not_object', 'The policy is not a JSON object.', 'It names the fields to set.', 'Give an object such as {"attempts_max": 3}.');

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Db, enqueue, get, one, raised, refused, rows, run, try_rows};
+use crate::fixture::{Db, enqueue, get, one, raised, refused, rows, run, told, try_rows};
+use crate::walls::{attempts, furnish};
 
 /// Proves: S128.
 /// Guards: D19.
@@ -169,4 +170,25 @@ async fn an_unbound_login_follows_the_star_and_is_refused_without_it() {
     run(&c, "commit").await;
     let tenant: i32 = get(&producer, "select tenure.current_tenant()", &[]).await;
     assert_eq!(tenant, 2, "it follows");
+}
+
+/// Rule: 26.
+#[tokio::test]
+async fn a_server_that_names_no_tenant_gets_a_refusal_and_never_a_broken_call() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let alpha = furnish(&db, &c).await;
+    let (_, server) = db.login(&["tenure_server"], "default", None).await;
+    for (name, arguments) in attempts(&alpha) {
+        run(&server, "begin; set local tenure.tenant = '*'").await;
+        let sql = format!("select coalesce(string_agg(x::text, ' '), '') from tenure.{name}({arguments}) x");
+        if let Err(error) = try_rows(&server, &sql, &[]).await {
+            let code = error
+                .as_db_error()
+                .map(|it| it.code().code().to_owned())
+                .unwrap_or_default();
+            assert!(code.starts_with("TN"), "{name}: {}", told(&error));
+        }
+        run(&server, "rollback").await;
+    }
 }

@@ -12,7 +12,7 @@ use crate::fixture::{
 };
 
 /// Everything of tenant default that a stranger could get hold of. Every text in it contains the word alpha.
-struct Alpha {
+pub(crate) struct Alpha {
     queued: Uuid,
     leased: Claimed,
     running: Claimed,
@@ -24,7 +24,7 @@ struct Alpha {
     login: String,
 }
 
-async fn furnish(db: &Db, c: &Client) -> Alpha {
+pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
     one(
         c,
         r#"select tenure.kind_set('alpha_rest', '{"on_exhausted": "fail", "description": "alpha policy"}')"#,
@@ -101,7 +101,7 @@ async fn furnish(db: &Db, c: &Client) -> Alpha {
 }
 
 /// Every function somebody may call, with the arguments a stranger would try.
-fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
+pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
     let (q, f) = (a.queued, a.failed);
     let (lj, lt, rj, rt) = (a.leased.job_id, a.leased.token, a.running.job_id, a.running.token);
     let (d, r) = (a.dead_letter, a.replayable);
@@ -220,14 +220,8 @@ const SNAPSHOT: &str = "
 
 /// A login of tenant beta with every role but the server's.
 async fn stranger(db: &Db) -> (String, Client) {
-    let roles = [
-        "tenure_admin",
-        "tenure_operator",
-        "tenure_approver",
-        "tenure_producer",
-        "tenure_worker",
-        "tenure_viewer",
-    ];
+    let roles = ["admin", "operator", "approver", "producer", "worker", "viewer"].map(|it| format!("tenure_{it}"));
+    let roles: Vec<&str> = roles.iter().map(String::as_str).collect();
     db.login(&roles, "beta", None).await
 }
 
