@@ -20,6 +20,17 @@ async fn end_many(client: &Client, held: &[Claimed], outcomes: &[&str]) -> Vec<(
     answers.iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
+/// Outcome, result, its reference, error code, error message, delay; and what the row answers.
+type EndRow = (
+    &'static str,
+    Option<Value>,
+    Option<String>,
+    Option<&'static str>,
+    Option<String>,
+    Option<i32>,
+    &'static str,
+);
+
 /// Rule: 10.
 #[tokio::test]
 async fn one_bad_row_never_fails_a_batch() {
@@ -38,7 +49,7 @@ async fn one_bad_row_never_fails_a_batch() {
     tokens.push(tokens[0]);
     let huge = "x".repeat(9000);
     #[rustfmt::skip] // A table is read by column.
-    let table: [(&str, Option<Value>, Option<String>, Option<&str>, Option<String>, Option<i32>, &str); 14] = [
+    let table: [EndRow; 14] = [
         ("succeeded",          Some(json!({"n": 1})), None, None, None, None, "ended"),
         ("succeeded",          None, None, None, None, None, "stale_lease"),
         ("done",               None, None, None, None, None, "outcome_unknown"),
