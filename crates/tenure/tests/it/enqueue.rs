@@ -367,7 +367,7 @@ async fn a_lane_opened_before_lets_enqueues_pass_each_other() {
     assert_eq!(lane, again);
     run(&a, "begin").await;
     enqueue(&a, "a").await;
-    run(&b, "begin; set local lock_timeout = '100ms'").await;
+    run(&b, "begin; set local lock_timeout = '2s'").await;
     enqueue(&b, "a").await;
     run(&b, "commit").await;
     run(&a, "commit").await;

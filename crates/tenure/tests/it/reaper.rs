@@ -61,7 +61,7 @@ async fn the_reaper_never_waits_for_anybody() {
     run(&a, "begin").await;
     verb(&a, "job_complete", &timed[0], "").await;
     one(&a, "select tenure.job_cancel($1, 'superseded')", &[&plain[0].job_id]).await;
-    run(&b, "begin; set local lock_timeout = '100ms'").await;
+    run(&b, "begin; set local lock_timeout = '2s'").await;
     let found = reap(&b).await;
     assert_eq!(
         found,
@@ -80,7 +80,7 @@ async fn the_reaper_never_waits_for_anybody() {
         &[&plain[0].job_id],
     )
     .await;
-    run(&b, "begin; set local lock_timeout = '100ms'").await;
+    run(&b, "begin; set local lock_timeout = '2s'").await;
     let found: Vec<Uuid> = reap(&b).await.into_iter().map(|it| it.0).collect();
     assert_eq!(found, [plain[1].job_id]);
     run(&b, "commit").await;
