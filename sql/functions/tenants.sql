@@ -53,7 +53,7 @@ exception when others then
 end
 $$;
 
--- Binds a database login to a tenant, a principal, and what it may drive. An admin binds within the own tenant only.
+-- Binds a database login to a tenant, a principal, and what it may drive. An admin binds within the own tenant only: logins that work there already, or nowhere.
 -- executors: null means it may claim for any executor (but enqueue, by the worker right alone, for none); kinds: null means every kind.
 create or replace function tenure.login_bind(
   p_login text, p_tenant text default null, p_principal text default null, p_executors text[] default null, p_kinds text[] default null,
@@ -75,11 +75,13 @@ begin
   perform tenure.check_word('value_unknown', 'payload access', p_payload_access, array['safe', 'restricted']);
   if p_tenant is not null then
     select t.tenant_id into v_tenant from tenure.tenants t where t.name = p_tenant and t.tenant_id > 0;
-    if not found then
+    -- Whether another tenant exists is not for an admin to know: that is refused below.
+    if not found and tenure.acts_as('tenure_server') then
       perform tenure.refuse('tenant_unknown', format('There is no tenant %L.', p_tenant), 'A login is bound to an existing tenant.', 'See tenure.tenant_list().');
     end if;
   end if;
-  select l.tenant_id into v_bound from tenure.logins l where l.login = p_login;
+  -- A login without a binding of its own works within the tenant of the star: it is not for others to take.
+  select l.tenant_id into v_bound from tenure.logins l where l.login in (p_login, '*') order by (l.login = '*') limit 1;
   if v_tenant is null or (not tenure.acts_as('tenure_server') and (v_tenant <> v_caller.tenant_id or v_bound <> v_caller.tenant_id or p_login = '*')) then
     perform tenure.refuse('not_permitted', format('This login cannot bind %L there.', p_login), 'An admin binds logins within the own tenant only.',
       'Ask whoever runs the installation.');

@@ -135,8 +135,25 @@ async fn an_admin_binds_and_unbinds_within_the_own_tenant_only() {
         &one(&admin, "select tenure.login_unbind('*')", &[]).await,
         "login_unbound",
     );
+    // A login without a binding works within the tenant of the star, and is not for others to take.
+    refused(
+        &one(&admin, "select tenure.login_bind('acme_app')", &[]).await,
+        "not_permitted",
+    );
+    refused(
+        &one(&admin, "select tenure.login_bind('new', 'no such tenant')", &[]).await,
+        "not_permitted",
+    );
+    one(&c, "select tenure.login_unbind('*')", &[]).await;
     let bound = one(&admin, "select tenure.login_bind('acme_app')", &[]).await;
-    assert_eq!(bound["tenant"], "acme");
+    assert_eq!(bound["tenant"], "acme", "a login that works nowhere is free");
+    let again = one(
+        &admin,
+        "select tenure.login_bind('acme_app', p_principal => 'app')",
+        &[],
+    )
+    .await;
+    assert_eq!(again["principal"], "app");
     let gone = one(&admin, "select tenure.login_unbind('acme_app')", &[]).await;
     assert_eq!(gone["unbound"], true);
 }
