@@ -80,17 +80,13 @@ impl Session {
 
     /// What time it is by the only clock that counts.
     pub(crate) async fn now(&mut self) -> Outcome<jiff::Timestamp> {
-        // The cheapest call that tells it.
-        let told = self
-            .call(async |tx| store::executors::stale_check(tx, None).await)
-            .await?;
-        let at = told["checked_at"].as_str().and_then(|text| text.parse().ok());
-        at.ok_or_else(|| {
+        let now = self.call(async |tx| store::now(tx).await).await?;
+        jiff::Timestamp::from_microsecond(now.micros()).map_err(|error| {
             refuse(
                 codes::DATABASE_ERROR,
-                "The database did not tell the time.",
-                told.to_string(),
-                "Check that program and schema belong together: tenure doctor.",
+                "The database's clock is beyond reason.",
+                error.to_string(),
+                "Set the clock of its machine.",
             )
         })
     }

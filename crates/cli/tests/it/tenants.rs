@@ -84,6 +84,8 @@ async fn a_login_that_names_a_foreign_tenant_is_refused_and_does_not_stray() {
         &["config", "set", "queue.lease.duration_sec", "60", "--installation"],
     );
     refused(&bob, &["tenant", "create", "other"]);
+    refused(&bob, &["reap", "--every-tenant"]);
+    refused(&bob, &["sweep", "--every-tenant"]);
     refused(&prod, &["job", "claim"]);
     run(&bob, &["--tenant", "default", "job", "list"]).ok();
     run(&prod, &["job", "enqueue", "k"]).ok();

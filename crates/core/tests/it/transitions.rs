@@ -28,7 +28,11 @@ fn exactly_the_pairs_of_the_design_are_legal() {
         (None, vec![Queued]),
         (Some(Queued), vec![Leased, Cancelled, DeadLetter]),
         (Some(RetryWaiting), vec![Leased, Cancelled, DeadLetter]),
-        (Some(Leased), vec![InProgress, Queued, Succeeded, Failed, Cancelled]),
+        // A job in a buffer whose deadline passes never starts: its start sends it to the dead letters.
+        (
+            Some(Leased),
+            vec![InProgress, Queued, Succeeded, Failed, Cancelled, DeadLetter],
+        ),
         (
             Some(InProgress),
             vec![Queued, Succeeded, Failed, RetryWaiting, Cancelled],

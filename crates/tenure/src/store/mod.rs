@@ -30,5 +30,5 @@ pub mod retention;
 pub mod tenants;
 mod timestamp;
 
-pub use identity::{as_tenant, for_every_tenant};
+pub use identity::{as_tenant, for_every_tenant, now};
 pub use timestamp::Timestamp;
