@@ -159,3 +159,21 @@ fn sql_names_its_columns() {
     }
     assert!(found.is_empty(), "{found:?}");
 }
+
+/// The picture of the states is drawn from the table of transitions, not by hand.
+#[test]
+fn the_diagram_of_the_states_is_the_table() {
+    let path = root().join("docs/ARCHITECTURE.md");
+    let text = fs::read_to_string(&path).expect("the architecture");
+    let drawn = format!("```mermaid\n{}\n```", tenure_core::transitions::mermaid().trim_end());
+    if text.contains(&drawn) {
+        return;
+    }
+    let (before, rest) = text.split_once("```mermaid\n").expect("a diagram");
+    let (_, after) = rest.split_once("\n```").expect("the end of the diagram");
+    if std::env::var_os("TENURE_WRITE").is_some() {
+        fs::write(&path, format!("{before}{drawn}{after}")).expect("the architecture is writable");
+    } else {
+        panic!("docs/ARCHITECTURE.md shows another machine; TENURE_WRITE=1 draws it again:\n{drawn}");
+    }
+}
