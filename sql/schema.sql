@@ -405,6 +405,12 @@ CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- is_trusted(); Type: FUNCTION
+CREATE FUNCTION tenure.is_trusted() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- job_acknowledge_cancel(uuid, uuid); Type: FUNCTION
 CREATE FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) RETURNS jsonb
     LANGUAGE sql SECURITY DEFINER
@@ -2395,6 +2401,9 @@ REVOKE ALL ON FUNCTION tenure.is_blank(p_text text) FROM PUBLIC;
 -- FUNCTION is_every_tenant(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_every_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.is_every_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION is_trusted(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_trusted() FROM PUBLIC;
 
 -- FUNCTION job_acknowledge_cancel(p_job_id uuid, p_token uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) FROM PUBLIC;

@@ -280,7 +280,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_lane record;
-  v_free boolean := tenure.acts_as('tenure_producer') or tenure.acts_as('tenure_server') or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
+  v_free boolean := tenure.acts_as('tenure_producer') or tenure.is_trusted() or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
 begin
   if v_free and p_caller.executors is null and p_caller.kinds is null then
     return;

@@ -11,7 +11,7 @@ begin
     select t.name, t.created_at, t.created_by
       from tenure.tenants t
      where t.tenant_id > 0
-       and (t.tenant_id = v_caller.tenant_id or v_caller.scope = 'every' or tenure.acts_as('tenure_server'))
+       and (t.tenant_id = v_caller.tenant_id or v_caller.scope = 'every' or tenure.is_trusted())
      order by t.tenant_id;
 end
 $$;
@@ -32,7 +32,7 @@ declare
   v_tenant integer;
   v_state text; v_what text; v_why text; v_next text;
 begin
-  if not tenure.acts_as('tenure_server') then
+  if not tenure.is_trusted() then
     perform tenure.refuse('not_permitted', 'This login cannot make tenants.', 'An admin is admin of one tenant; a new tenant lies outside.',
       'Ask whoever runs the installation.');
   end if;
@@ -76,13 +76,13 @@ begin
   if p_tenant is not null then
     select t.tenant_id into v_tenant from tenure.tenants t where t.name = p_tenant and t.tenant_id > 0;
     -- Whether another tenant exists is not for an admin to know: that is refused below.
-    if not found and tenure.acts_as('tenure_server') then
+    if not found and tenure.is_trusted() then
       perform tenure.refuse('tenant_unknown', format('There is no tenant %L.', p_tenant), 'A login is bound to an existing tenant.', 'See tenure.tenant_list().');
     end if;
   end if;
   -- A login without a binding of its own works within the tenant of the star: it is not for others to take.
   select l.tenant_id into v_bound from tenure.logins l where l.login in (p_login, '*') order by (l.login = '*') limit 1;
-  if v_tenant is null or (not tenure.acts_as('tenure_server') and (v_tenant <> v_caller.tenant_id or v_bound <> v_caller.tenant_id or p_login = '*')) then
+  if v_tenant is null or (not tenure.is_trusted() and (v_tenant <> v_caller.tenant_id or v_bound <> v_caller.tenant_id or p_login = '*')) then
     perform tenure.refuse('not_permitted', format('This login cannot bind %L there.', p_login), 'An admin binds logins within the own tenant only.',
       'Ask whoever runs the installation.');
   end if;
@@ -113,7 +113,7 @@ declare
 begin
   delete from tenure.logins l
    where l.login = p_login
-     and (tenure.acts_as('tenure_server') or (l.tenant_id = v_caller.tenant_id and l.login <> '*'))
+     and (tenure.is_trusted() or (l.tenant_id = v_caller.tenant_id and l.login <> '*'))
   returning l.tenant_id into v_tenant;
   if not found then
     perform tenure.refuse('login_unbound', format('The login %L has no binding to take back here.', p_login),

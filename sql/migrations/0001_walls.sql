@@ -48,8 +48,19 @@ create type tenure.caller_identity as (
   payload_access text
 );
 
+-- Whom the walls trust: members of tenure_server, by whoever granted it, and those who can act as the owner (superusers and whoever migrates),
+-- who could take the walls down anyway.
+create function tenure.is_trusted() returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return pg_has_role(session_user, 'tenure_server', 'member') or pg_has_role(session_user, 'tenure_owner', 'member');
+end
+$$;
+
 -- Who is calling. Bound to the database login (session_user: current_user is the owner inside a definer function);
--- only members of tenure_server, trusted by whoever granted it, name tenant and principal by settings instead.
+-- only trusted logins name tenant and principal by settings instead.
 -- Scope 'every' (the setting tenure.tenant = '*') has no tenant: only service functions know what to do with it.
 create function tenure.caller() returns tenure.caller_identity
 language plpgsql stable security definer
@@ -58,7 +69,7 @@ as $$
 declare
   v_caller tenure.caller_identity;
   v_name   text;
-  v_server boolean := pg_has_role(session_user, 'tenure_server', 'member');
+  v_server boolean := tenure.is_trusted();
 begin
   select l.tenant_id, coalesce(l.principal, session_user::text), 'tenant', l.executors, l.kinds, l.payload_access
     into v_caller.tenant_id, v_caller.principal, v_caller.scope, v_caller.executors, v_caller.kinds, v_caller.payload_access
@@ -110,7 +121,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- Only the trusted server can be every tenant; the setting is looked at first because it is almost never set.
-  return coalesce(current_setting('tenure.tenant', true), '') = '*' and pg_has_role(session_user, 'tenure_server', 'member');
+  return coalesce(current_setting('tenure.tenant', true), '') = '*' and tenure.is_trusted();
 end
 $$;
 

@@ -96,3 +96,29 @@ async fn a_login_that_names_a_foreign_tenant_is_refused_and_does_not_stray() {
     );
     assert!(!run(&bob, &["gate", "list"]).ok().contains("closed"));
 }
+
+/// The administrator of a managed server is no superuser: a login that may create roles and owns its database is enough.
+#[tokio::test]
+async fn whoever_may_migrate_can_set_everything_up_without_being_a_superuser() {
+    let cluster = TestCluster::private().await.expect("a server");
+    let url = cluster.url("postgres");
+    let run = |url: &str, args: &[&str]| Answer::of(tenure().args(["--database-url", url]).args(args));
+    let roles = ["create role maker login createrole", "create database made owner maker"];
+    for statement in roles {
+        let psql = std::process::Command::new("psql")
+            .args(["-Xqd", &url, "-c", statement])
+            .status()
+            .expect("psql runs");
+        assert!(psql.success(), "{statement}");
+    }
+    let made = cluster.url("made").replace("user=tenure", "user=maker");
+    run(&made, &["init"]).ok();
+    assert!(!run(&made, &["gate", "list"]).ok().contains("closed"));
+    run(&made, &["tenant", "create", "acme"]).ok();
+    run(&made, &["--tenant", "acme", "job", "enqueue", "hello"]).ok();
+    assert!(
+        run(&made, &["--tenant", "acme", "job", "claim", "--kind", "hello"])
+            .ok()
+            .contains("leased")
+    );
+}

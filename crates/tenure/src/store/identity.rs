@@ -7,8 +7,8 @@ use tokio_postgres::{GenericClient, Transaction};
 use super::Timestamp;
 use crate::error::{Error, Result};
 
-/// Acts for this tenant, and as this principal if one is named, until the transaction ends. Only superusers and members
-/// of `tenure_server` are believed; any other login stays bound to its own tenant and principal.
+/// Acts for this tenant, and as this principal if one is named, until the transaction ends. Only members of
+/// `tenure_server`, and who can act as the owner, are believed; any other login stays bound to its own tenant and principal.
 pub async fn as_tenant(transaction: &Transaction<'_>, tenant: &str, principal: Option<&str>) -> Result<()> {
     set(transaction, "tenure.tenant", tenant).await?;
     match principal {
@@ -30,7 +30,7 @@ pub async fn for_every_tenant(transaction: &Transaction<'_>) -> Result<()> {
     Err(Error::Refused(Refusal::new(
         &codes::NOT_PERMITTED,
         "This login cannot act for every tenant.",
-        "Only superusers and members of tenure_server are trusted beyond their own tenant.",
+        "Only members of tenure_server, and who can act as the owner, are trusted beyond their own tenant.",
         "Use such a login, or grant it: grant tenure_server to LOGIN.",
     )))
 }
