@@ -28,7 +28,7 @@ pub async fn for_every_tenant(transaction: &Transaction<'_>) -> Result<()> {
         return Ok(());
     }
     Err(Error::Refused(Refusal::new(
-        &codes::NOT_PERMITTED,
+        codes::NOT_PERMITTED,
         "This login cannot act for every tenant.",
         "Only members of tenure_server, and who can act as the owner, are trusted beyond their own tenant.",
         "Use such a login, or grant it: grant tenure_server to LOGIN.",

@@ -107,7 +107,9 @@ async fn the_reaper_never_takes_what_a_heartbeat_has_just_renewed() {
     run(&a, "begin").await;
     assert_eq!(beat(&a, std::slice::from_ref(&held)).await, ["ok"]);
     db.advance("20 seconds").await;
+    run(&b, "begin; set local lock_timeout = '2s'").await;
     assert!(reap(&b).await.is_empty(), "the heartbeat holds the lease");
+    run(&b, "commit").await;
     run(&a, "commit").await;
     assert!(reap(&b).await.is_empty(), "the lease is renewed");
     assert_eq!(verb(&a, "job_complete", &held, "").await["state"], "succeeded");
