@@ -200,3 +200,12 @@ async fn a_claim_takes_the_most_urgent_job_of_the_kinds_it_names() {
     let people = bench.text(&["job", "claim", "--kind", "a"]);
     assert!(people.contains("token"), "{people}");
 }
+
+#[tokio::test]
+async fn a_payload_keeps_its_numbers_digit_by_digit() {
+    let bench = Bench::open().await;
+    let payload = r#"{"big":123456789012345678901234567890,"exact":0.1000000000000000000001}"#;
+    bench.text(&["job", "enqueue", "k", "--payload", payload]);
+    let line = bench.text(&["--quiet", "job", "claim", "--kind", "k"]);
+    assert_eq!(line.trim().splitn(3, ' ').nth(2), Some(payload));
+}
