@@ -125,7 +125,9 @@ async fn a_heartbeat_that_meets_the_reaper_is_lost() {
     db.advance("6 minutes").await;
     run(&b, "begin").await;
     assert_eq!(reap(&b).await.len(), 1);
+    run(&a, "begin; set local lock_timeout = '2s'").await;
     assert_eq!(beat(&a, std::slice::from_ref(&held)).await, ["lost"]);
+    run(&a, "commit").await;
     run(&b, "commit").await;
     assert_eq!(beat(&a, std::slice::from_ref(&held)).await, ["lost"]);
     assert_eq!(state(&a, held.job_id).await, "retry_waiting");
