@@ -13,7 +13,6 @@ values
   ('in_progress', 'fail', 'failed'),
   ('leased', 'expire', 'failed'),
   ('in_progress', 'expire', 'failed'),
-  ('leased', 'time_out', 'failed'),
   ('in_progress', 'time_out', 'failed'),
   ('failed', 'schedule_retry', 'retry_waiting'),
   ('failed', 'dead_letter', 'dead_letter'),

@@ -164,7 +164,6 @@ pub const JOB: &[Transition] = &[
     t(InProgress,   "fail",                Failed),
     t(Leased,       "expire",              Failed),
     t(InProgress,   "expire",              Failed),
-    t(Leased,       "time_out",            Failed),
     t(InProgress,   "time_out",            Failed),
     t(Failed,       "schedule_retry",      RetryWaiting),
     t(Failed,       "dead_letter",         DeadLetter),

@@ -270,8 +270,6 @@ async fn every_service_moves_exactly_what_the_table_says() {
             let to = match (*service, from) {
                 // A waiting job that somebody cancels is cancelled at once.
                 ("settle_cancel", Queued | RetryWaiting) => Some(Cancelled),
-                // A job that is only leased has no run to time out: its deadline, or its lease, ends it.
-                ("time_out", Leased) => None,
                 _ => allowed(from, service),
             };
             match to {
