@@ -142,7 +142,10 @@ async fn a_killed_initdb_leaves_nothing_half_made() {
     let cluster = start(dir.path()).await.expect("start after it");
     assert_eq!(query(&cluster.url("postgres"), "select 'whole'").await, "whole");
     // The watcher of the killed process removes what initdb had made as soon as initdb is gone.
-    until("nothing half made is left", || names_with(dir.path(), ".new-").is_empty()).await;
+    until("nothing half made is left", || {
+        names_with(dir.path(), ".new-").is_empty()
+    })
+    .await;
 }
 
 #[tokio::test]
