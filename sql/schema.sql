@@ -36,7 +36,8 @@ CREATE TYPE tenure.run_end AS (
 	error_message text,
 	delay_seconds integer,
 	result jsonb,
-	result_ref text
+	result_ref text,
+	holder text
 );
 
 -- tuning; Type: TYPE
@@ -917,6 +918,7 @@ CREATE TABLE tenure.attempts (
     final boolean NOT NULL,
     token uuid,
     owner text,
+    holder text,
     leased_at timestamp with time zone,
     started_at timestamp with time zone,
     ended_at timestamp with time zone NOT NULL,
@@ -941,7 +943,7 @@ CREATE TABLE tenure.attempts (
 PARTITION BY RANGE (job_id);
 
 -- TABLE attempts; Type: COMMENT
-COMMENT ON TABLE tenure.attempts IS 'Append-only, one row per ended run; the row marked final is the terminal record. An end outside a run takes run + 1, without token.';
+COMMENT ON TABLE tenure.attempts IS 'Append-only, one row per ended run; the row marked final is the terminal record. An end outside a run takes run + 1, without token. owner: the worker''s own name; holder: the principal it was.';
 
 -- attempts_p0; Type: TABLE
 CREATE TABLE tenure.attempts_p0 (
@@ -955,6 +957,7 @@ CREATE TABLE tenure.attempts_p0 (
     final boolean NOT NULL,
     token uuid,
     owner text,
+    holder text,
     leased_at timestamp with time zone,
     started_at timestamp with time zone,
     ended_at timestamp with time zone NOT NULL,
@@ -2733,6 +2736,9 @@ GRANT SELECT(final) ON TABLE tenure.attempts TO tenure_server, tenure_admin, ten
 
 -- COLUMN attempts.owner; Type: ACL
 GRANT SELECT(owner) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.holder; Type: ACL
+GRANT SELECT(holder) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN attempts.leased_at; Type: ACL
 GRANT SELECT(leased_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;

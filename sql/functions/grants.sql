@@ -30,7 +30,7 @@ grant select (lane, tenant_id, owner, executor, principal, leased_at, until, lea
   on tenure.leases to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 grant select (job_id, lane, run, attempt, due, started_at, run_until, hold_until, cancel_requested_at, cancel_by, cancel_reason, progress, progress_at)
   on tenure.active to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-grant select (job_id, run, tenant_id, lane, attempt, outcome, state, final, owner, leased_at, started_at, ended_at, next_due, actor, reason, error_code, error_class, error_message,
+grant select (job_id, run, tenant_id, lane, attempt, outcome, state, final, owner, holder, leased_at, started_at, ended_at, next_due, actor, reason, error_code, error_class, error_message,
   result, result_ref)
   on tenure.attempts to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 grant select (dead_letter_id, tenant_id, job_id, run, kind, executor, event_domain, priority, attempts, attempts_max, payload_classification, source_ref, target_ref, payload_ref,

@@ -181,7 +181,7 @@ begin
       if v_got.late then
         v_late := v_late || (
           select array_agg((j.job_id, v_tenant, v_lane, g.run + 1, g.attempts, null, null, null, null, g.due, null, null, null, 'deadline_passed', 'deadline_passed', 'deadline',
-                   format('The deadline %s passed before the job started.', j.deadline_at), null, null, null)::tenure.run_end)
+                   format('The deadline %s passed before the job started.', j.deadline_at), null, null, null, null)::tenure.run_end)
             from unnest(v_got.ids, v_got.runs, v_got.attempts, v_got.dues) g (job_id, run, attempts, due)
             join tenure.jobs j on j.job_id = g.job_id
            where j.deadline_at <= v_now);

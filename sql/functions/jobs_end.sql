@@ -15,7 +15,7 @@ begin
   end if;
   return query
     with ended as materialized (
-      select e.job_id, e.tenant_id, e.lane, e.run, e.attempt, e.token, e.owner, e.leased_at, e.started_at, e.due, e.outcome,
+      select e.job_id, e.tenant_id, e.lane, e.run, e.attempt, e.token, e.owner, e.holder, e.leased_at, e.started_at, e.due, e.outcome,
              left(e.error_code, tenure.limit_of('name_chars_max')::integer) as error_code, left(e.error_class, tenure.limit_of('name_chars_max')::integer) as error_class,
              tenure.cut_text(tenure.mask_text(e.error_message), tenure.limit_of('error_message_bytes_max')::integer) as error_message,
              e.delay_seconds, e.result, e.result_ref, e.cancel_reason, e.cancel_requested_at,
@@ -57,10 +57,10 @@ begin
              end as comes_due
         from ruled r
     ), kept as (
-      insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, leased_at, started_at, ended_at, next_due, actor, reason,
+      insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, holder, leased_at, started_at, ended_at, next_due, actor, reason,
         error_code, error_class, error_message, result, result_ref)
       select p.job_id, p.run, p.tenant_id, p.lane, greatest(p.attempt, 0), p.verdict, p.becomes, p.becomes in ('succeeded', 'failed', 'cancelled', 'dead_letter'),
-             p.token, p.owner, p.leased_at, p.started_at, greatest(p_now, p.started_at), p.comes_due, p_actor, p.cancel_reason,
+             p.token, p.owner, p.holder, p.leased_at, p.started_at, greatest(p_now, p.started_at), p.comes_due, p_actor, p.cancel_reason,
              coalesce(p.error_code, case when p.never_started and p.becomes = 'dead_letter' then 'never_started' when p.verdict in ('expired', 'timed_out', 'renewals_exceeded') then p.verdict end),
              p.error_class, p.error_message, p.result, p.result_ref
         from placed p
@@ -167,11 +167,11 @@ begin
   -- commit. Only then the writes, as a new statement: its snapshot knows what was locked. One index probe a job, whatever the statistics say: they flip, since
   -- active is empty one moment and full the next.
   with living as materialized (
-    select l.token, l.lane, l.owner, l.leased_at from tenure.leases l
+    select l.token, l.lane, l.owner, l.principal, l.leased_at from tenure.leases l
      where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
   )
   select array_agg((a.job_id, v_caller.tenant_id, a.lane, a.run, a.attempt, a.token, l.owner, l.leased_at, a.started_at, a.due, a.cancel_requested_at, a.cancel_by,
-           a.cancel_reason, w.outcome, w.error_code, w.error_class, w.error_message, w.delay_seconds, w.result, w.result_ref)::tenure.run_end)
+           a.cancel_reason, w.outcome, w.error_code, w.error_class, w.error_message, w.delay_seconds, w.result, w.result_ref, l.principal)::tenure.run_end)
     into v_held
     from (select distinct on (t.job_id, t.token) t.job_id, t.token, t.outcome, t.result, t.result_ref, t.error_code, t.error_class, t.error_message, t.delay_seconds
             from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes, p_error_classes, p_error_messages, p_delay_seconds) with ordinality
@@ -186,12 +186,12 @@ begin
      and (w.outcome <> 'snoozed' or a.started_at is not null);
 
   with held as materialized (
-    select h.job_id, h.token, h.lane, h.run, h.attempt, h.owner, h.leased_at, h.started_at, h.outcome, h.result, h.result_ref from unnest(v_held) h
+    select h.job_id, h.token, h.lane, h.run, h.attempt, h.owner, h.holder, h.leased_at, h.started_at, h.outcome, h.result, h.result_ref from unnest(v_held) h
   ), deleted as (
     delete from tenure.active a where a.job_id = any (array(select h.job_id from held h))
   ), kept as (
-    insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, leased_at, started_at, ended_at, actor, result, result_ref)
-    select h.job_id, h.run, v_caller.tenant_id, h.lane, h.attempt, 'succeeded', 'succeeded', true, h.token, h.owner, h.leased_at, h.started_at,
+    insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, holder, leased_at, started_at, ended_at, actor, result, result_ref)
+    select h.job_id, h.run, v_caller.tenant_id, h.lane, h.attempt, 'succeeded', 'succeeded', true, h.token, h.owner, h.holder, h.leased_at, h.started_at,
            greatest(v_now, h.started_at), v_caller.principal, h.result, h.result_ref
       from held h where h.outcome = 'succeeded'
   ), told as (

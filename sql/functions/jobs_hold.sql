@@ -20,12 +20,12 @@ begin
 
   -- First the locks, in the order of ids, then the writes as a new statement: see tenure.job_end_many.
   with living as materialized (
-    select l.token, l.lane, l.owner, l.leased_at from tenure.leases l
+    select l.token, l.lane, l.owner, l.principal, l.leased_at from tenure.leases l
      where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
   )
   select array_agg(a.job_id) filter (where j.deadline_at is null or j.deadline_at > v_now),
          array_agg((a.job_id, v_caller.tenant_id, a.lane, a.run, a.attempt, a.token, l.owner, l.leased_at, null, a.due, a.cancel_requested_at, a.cancel_by, a.cancel_reason,
-           'deadline_passed', 'deadline_passed', 'deadline', 'The deadline passed before the job started.', null, null, null)::tenure.run_end) filter (where j.deadline_at <= v_now)
+           'deadline_passed', 'deadline_passed', 'deadline', 'The deadline passed before the job started.', null, null, null, l.principal)::tenure.run_end) filter (where j.deadline_at <= v_now)
     into v_started, v_late
     from (select distinct t.job_id, t.token from unnest(p_job_ids, p_tokens) t (job_id, token) order by t.job_id, t.token) t
     cross join lateral (

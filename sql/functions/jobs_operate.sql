@@ -128,9 +128,9 @@ begin
     if p_mode = 'force' then
       delete from tenure.active a where a.job_id = p_job_id returning a.* into v_held;
       if found then
-        select l.owner, l.leased_at into v_end.owner, v_end.leased_at from tenure.leases l where l.token = v_held.token and l.lane = v_held.lane;
+        select l.owner, l.leased_at, l.principal into v_end.owner, v_end.leased_at, v_end.holder from tenure.leases l where l.token = v_held.token and l.lane = v_held.lane;
         v_end := (p_job_id, v_caller.tenant_id, v_held.lane, v_held.run, v_held.attempt, v_held.token, v_end.owner, coalesce(v_end.leased_at, v_held.started_at, v_now), v_held.started_at, v_held.due,
-          v_now, v_caller.principal, p_reason, 'cancelled', null, null, null, null, null, null)::tenure.run_end;
+          v_now, v_caller.principal, p_reason, 'cancelled', null, null, null, null, null, null, v_end.holder)::tenure.run_end;
         perform tenure.job_settle(v_now, v_caller.principal, p_on_behalf_of, array[v_end]);
         perform tenure.lease_shrink(array[v_end]);
         return jsonb_build_object('job_id', p_job_id, 'state', 'cancelled');

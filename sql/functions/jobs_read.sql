@@ -98,9 +98,9 @@ begin
                case when j.replay_of is not null then format('replay of %s', j.replay_of) end as detail, 0 as step
           from tenure.jobs j where j.job_id = p_job_id
         union all
-        select a.leased_at, 'leased', 'claim', a.run, a.attempt::integer, a.owner, a.owner, null, 1 from tenure.attempts a where a.job_id = p_job_id and a.leased_at is not null
+        select a.leased_at, 'leased', 'claim', a.run, a.attempt::integer, a.holder, a.owner, null, 1 from tenure.attempts a where a.job_id = p_job_id and a.leased_at is not null
         union all
-        select a.started_at, 'in_progress', 'start', a.run, a.attempt::integer, a.owner, a.owner, null, 2 from tenure.attempts a where a.job_id = p_job_id and a.started_at is not null
+        select a.started_at, 'in_progress', 'start', a.run, a.attempt::integer, a.holder, a.owner, null, 2 from tenure.attempts a where a.job_id = p_job_id and a.started_at is not null
         union all
         select a.ended_at, 'failed', case a.outcome when 'expired' then 'expire' when 'timed_out' then 'time_out' when 'renewals_exceeded' then 'expire' else 'fail' end,
                a.run, a.attempt::integer, a.actor, a.owner, concat_ws(': ', a.error_code, a.error_message), 3

@@ -68,17 +68,17 @@ begin
            order by l.until limit p_limit for update skip locked) x;
   if v_tokens is not null then
     with picked as materialized (
-      select a.ctid, l.owner, l.leased_at, l.tenant_id
+      select a.ctid, l.owner, l.principal, l.leased_at, l.tenant_id
         from unnest(v_tokens, v_lanes) k (token, lane)
         join tenure.leases l on l.token = k.token and l.lane = k.lane
         join tenure.active a on a.token = k.token and a.lane = k.lane
        limit v_left for update of a skip locked
     ), gone as (
       delete from tenure.active a using picked p where a.ctid = p.ctid
-      returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason, p.owner, p.leased_at, p.tenant_id
+      returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason, p.owner, p.principal, p.leased_at, p.tenant_id
     )
     select coalesce(array_agg((g.job_id, g.tenant_id, g.lane, g.run, g.attempt, g.token, g.owner, g.leased_at, g.started_at, g.due, g.cancel_requested_at, g.cancel_by, g.cancel_reason,
-             'expired', null, 'lease', null, null, null, null)::tenure.run_end), '{}')
+             'expired', null, 'lease', null, null, null, null, g.principal)::tenure.run_end), '{}')
       into v_ends from gone g;
     -- A lease of which nothing is left goes; one whose jobs were locked by somebody, or were too many, stays for the next round.
     delete from tenure.leases l
@@ -98,13 +98,13 @@ begin
       delete from tenure.active a using picked p where a.ctid = p.ctid
       returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.run_until, a.hold_until, a.cancel_requested_at, a.cancel_by, a.cancel_reason
     ), told as (
-      select g.*, l.owner, l.leased_at, n.tenant_id
+      select g.*, l.owner, l.principal, l.leased_at, n.tenant_id
         from gone g join tenure.lanes n on n.lane = g.lane left join tenure.leases l on l.token = g.token and l.lane = g.lane
     )
     select v_ends || coalesce(array_agg((g.job_id, g.tenant_id, g.lane, g.run, g.attempt, g.token, g.owner, coalesce(g.leased_at, g.started_at, v_now), g.started_at, g.due,
              g.cancel_requested_at, g.cancel_by, g.cancel_reason,
              case when g.leased_at is null then 'expired' when g.run_until <= v_now then 'timed_out' else 'renewals_exceeded' end,
-             null, case when g.leased_at is null then 'lease' else 'timeout' end, null, null, null, null)::tenure.run_end), '{}')
+             null, case when g.leased_at is null then 'lease' else 'timeout' end, null, null, null, null, g.principal)::tenure.run_end), '{}')
       into v_ends from told g;
   end if;
   perform tenure.lease_shrink(v_ends);
@@ -120,7 +120,7 @@ begin
       delete from tenure.ready r where r.ctid = any (array(select l.ctid from late l)) returning r.job_id, r.lane, r.run, r.attempts, r.due, r.deadline
     )
     select v_ends || coalesce(array_agg((g.job_id, n.tenant_id, g.lane, g.run + 1, g.attempts, null, null, null, null, g.due, null, null, null, 'deadline_passed', 'deadline_passed',
-             'deadline', format('The deadline %s passed before the job started.', g.deadline), null, null, null)::tenure.run_end), '{}')
+             'deadline', format('The deadline %s passed before the job started.', g.deadline), null, null, null, null)::tenure.run_end), '{}')
       into v_ends from gone g join tenure.lanes n on n.lane = g.lane;
     v_left := p_limit - cardinality(v_ends);
     with late as materialized (
@@ -131,7 +131,7 @@ begin
       delete from tenure.delayed d where d.ctid = any (array(select l.ctid from late l)) returning d.job_id, d.lane, d.run, d.attempts, d.due, d.deadline
     )
     select v_ends || coalesce(array_agg((g.job_id, n.tenant_id, g.lane, g.run + 1, g.attempts, null, null, null, null, g.due, null, null, null, 'deadline_passed', 'deadline_passed',
-             'deadline', format('The deadline %s passed before the job started.', g.deadline), null, null, null)::tenure.run_end), '{}')
+             'deadline', format('The deadline %s passed before the job started.', g.deadline), null, null, null, null)::tenure.run_end), '{}')
       into v_ends from gone g join tenure.lanes n on n.lane = g.lane;
   end if;
 

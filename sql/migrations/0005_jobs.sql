@@ -121,6 +121,7 @@ create table tenure.attempts (
   final         boolean     not null,
   token         uuid,
   owner         text,
+  holder        text,
   leased_at     timestamptz,
   started_at    timestamptz,
   ended_at      timestamptz not null,
@@ -142,7 +143,7 @@ create table tenure.attempts (
 create index attempts_ended_at on tenure.attempts using brin (ended_at);
 create index attempts_rare_endings on tenure.attempts (tenant_id, state, ended_at) where final and state <> 'succeeded';
 comment on table tenure.attempts is
-  'Append-only, one row per ended run; the row marked final is the terminal record. An end outside a run takes run + 1, without token.';
+  'Append-only, one row per ended run; the row marked final is the terminal record. An end outside a run takes run + 1, without token. owner: the worker''s own name; holder: the principal it was.';
 
 create table tenure.idempotency (
   key_hash uuid not null primary key,
@@ -245,5 +246,6 @@ create type tenure.run_end as (
   error_message       text,
   delay_seconds       integer,
   result              jsonb,
-  result_ref          text
+  result_ref          text,
+  holder              text
 );
