@@ -41,7 +41,12 @@ shift
       waited=$((waited + 1))
       sleep 0.1 || sleep 1
     done
-    [ -z "$leave" ] || eval "rm -rf -- $leave"
+    # A child of the program may still be writing there for a moment.
+    tried=0
+    until [ -z "$leave" ] || eval "rm -rf -- $leave" || [ $tried -eq 100 ]; do
+      tried=$((tried + 1))
+      sleep 0.1 || sleep 1
+    done
   ) &
 )
 exec 3<&-
