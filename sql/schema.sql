@@ -541,6 +541,7 @@ CREATE FUNCTION tenure.job_reap(p_mode text DEFAULT 'apply'::text, p_limit integ
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_nestloop TO 'on'
     AS $$...$$;
 
 -- job_release(uuid, uuid); Type: FUNCTION
@@ -773,6 +774,7 @@ CREATE FUNCTION tenure.partition_upkeep() RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '2s'
+    SET "TimeZone" TO 'UTC'
     AS $$...$$;
 
 -- priority_of(text); Type: FUNCTION

@@ -24,12 +24,12 @@ begin
   select bool_or(v.value::boolean) filter (where v.key = 'queue.job_substrate.enabled'),
          bool_or(v.value::boolean) filter (where v.key = 'queue.heartbeat.enabled'),
          bool_or(v.value::boolean) filter (where v.key = 'queue.notify.enabled'),
-         max(v.value::integer) filter (where v.key = 'queue.lease.duration_sec'),
-         max(v.value::integer) filter (where v.key = 'queue.lease.duration_sec_max'),
-         max(v.value::integer) filter (where v.key = 'queue.heartbeat.stale_threshold_seconds'),
-         max(v.value::integer) filter (where v.key = 'queue.retry.max_attempts_default'),
-         max(v.value::integer) filter (where v.key = 'queue.retry.backoff_base_sec'),
-         max(v.value::integer) filter (where v.key = 'queue.retry.jitter_percent'),
+         max(v.value::numeric::integer) filter (where v.key = 'queue.lease.duration_sec'),
+         max(v.value::numeric::integer) filter (where v.key = 'queue.lease.duration_sec_max'),
+         max(v.value::numeric::integer) filter (where v.key = 'queue.heartbeat.stale_threshold_seconds'),
+         max(v.value::numeric::integer) filter (where v.key = 'queue.retry.max_attempts_default'),
+         max(v.value::numeric::integer) filter (where v.key = 'queue.retry.backoff_base_sec'),
+         max(v.value::numeric::integer) filter (where v.key = 'queue.retry.jitter_percent'),
          bool_or(v.value::boolean) filter (where v.key = 'queue.kind.strict')
     into v_tuning
     from (select k.key, coalesce(c.value, k.default_value) #>> '{}' as value
@@ -146,6 +146,11 @@ begin
       perform tenure.refuse('config_invalid', format('%s cannot be %s.', p_key, p_value),
         format('It is a whole number between %s and %s.', v_key.value_min, v_key.value_max), 'Give a number within these bounds.');
     end if;
+  end if;
+
+  -- 300.0 is the whole number 300, and is kept as that.
+  if v_key.value_type = 'integer' then
+    p_value := to_jsonb(p_value::numeric::bigint);
   end if;
 
   v_old := tenure.setting(v_tenant, p_key);

@@ -28,6 +28,7 @@ begin
 end
 $$;
 
+-- Reading takes no lock: a viewer's open transaction stands in nobody's way. Whoever decides locks the row first, then reads it.
 create or replace function tenure.dead_letter_row(p_dead_letter_id uuid) returns tenure.dead_letters
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -35,7 +36,7 @@ as $$
 declare
   v_row tenure.dead_letters;
 begin
-  select d.* into v_row from tenure.dead_letters d where d.dead_letter_id = p_dead_letter_id and d.tenant_id = tenure.current_tenant() for update;
+  select d.* into v_row from tenure.dead_letters d where d.dead_letter_id = p_dead_letter_id and d.tenant_id = tenure.current_tenant();
   if not found then
     perform tenure.refuse('dead_letter_not_found', format('There is no dead letter %s.', coalesce(p_dead_letter_id::text, 'without an id')), 'It never was, or belongs to another tenant.',
       'Look through tenure.dead_letter_list().');
@@ -70,6 +71,7 @@ declare
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_word('value_unknown', 'triage status', p_status, array['acknowledged', 'manual_replay', 'escalated', 'closed']);
+  perform from tenure.dead_letters d where d.dead_letter_id = p_dead_letter_id and d.tenant_id = v_caller.tenant_id for update;
   v_row := tenure.dead_letter_row(p_dead_letter_id);
   if v_row.replayed_as is not null then
     perform tenure.refuse('already_replayed', format('Dead letter %s was replayed as job %s.', p_dead_letter_id, v_row.replayed_as), 'Its story goes on there.', 'Look at that job.');
@@ -120,11 +122,13 @@ declare
   v_now    timestamptz := tenure.now();
   v_row    tenure.dead_letters;
   v_job    uuid := tenure.new_id(v_now);
+  v_key    text := 'replay:' || p_dead_letter_id || ':' || v_job;
   v_lane   integer;
   v_policy jsonb;
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform from tenure.dead_letters d where d.dead_letter_id = p_dead_letter_id and d.tenant_id = v_caller.tenant_id for update;
   v_row := tenure.dead_letter_row(p_dead_letter_id);
   if v_row.replayed_as is not null then
     perform tenure.refuse('already_replayed', format('Dead letter %s was replayed as job %s.', p_dead_letter_id, v_row.replayed_as), 'A dead letter is replayed once.',
@@ -141,9 +145,9 @@ begin
   values (v_job, v_caller.tenant_id, v_lane, v_row.kind, v_row.executor, v_row.event_domain, v_row.priority, v_now, v_row.attempts_max,
     (v_policy ->> 'backoff_base_seconds')::integer, (v_policy ->> 'backoff_jitter_percent')::smallint, (v_policy ->> 'run_timeout_seconds')::integer,
     (v_policy ->> 'renewals_max')::integer, v_policy ->> 'on_exhausted', v_row.payload_classification, v_row.payload, v_row.source_ref, v_row.target_ref, v_row.payload_ref,
-    'replay:' || p_dead_letter_id, v_row.affinity_key, v_row.correlation_id, v_row.parent_job_id, v_row.workflow_id, v_row.run_id, v_row.job_id, v_row.source_system,
+    v_key, v_row.affinity_key, v_row.correlation_id, v_row.parent_job_id, v_row.workflow_id, v_row.run_id, v_row.job_id, v_row.source_system,
     v_caller.principal, nullif(p_on_behalf_of, ''), v_now);
-  insert into tenure.idempotency (key_hash, job_id) values (tenure.key_hash(v_caller.tenant_id, v_row.kind, 'replay:' || p_dead_letter_id), v_job);
+  insert into tenure.idempotency (key_hash, job_id) values (tenure.key_hash(v_caller.tenant_id, v_row.kind, v_key), v_job);
   insert into tenure.ready (lane, rank, due, job_id, state, run, attempts) values (v_lane, -v_row.priority, v_now, v_job, 'queued', 0, 0);
   insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids) values (v_now, v_caller.tenant_id, v_lane, 'job.enqueued', v_caller.principal, p_on_behalf_of, array[v_job]);
   update tenure.dead_letters d

@@ -39,6 +39,8 @@ begin
   perform tenure.check_driven(v_caller, p_executor);
   perform tenure.check_word('value_unknown', 'heartbeat status', p_status, array['ok', 'warn', 'error']);
   perform tenure.check_payload('metadata', p_metadata, tenure.limit_of('metadata_bytes_max'));
+  -- Taken before the row is: a claim of the same worker tries this lock and passes by instead of waiting.
+  perform pg_advisory_xact_lock(hashtextextended(p_name, v_caller.tenant_id));
   select h.instance <> p_instance
          and h.last_tick_at > v_now - make_interval(secs => tenure.setting_integer(v_caller.tenant_id, 'queue.heartbeat.stale_threshold_seconds'))
     into v_shared
@@ -103,7 +105,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if p_caller.executors is not null and p_executor <> all (p_caller.executors) then
+  if p_caller.executors is not null and (p_executor = any (p_caller.executors)) is not true then
     perform tenure.refuse('executor_not_driven', format('%s does not drive the executor %s.', p_caller.principal, p_executor),
       format('It is bound to: %s.', array_to_string(p_caller.executors, ', ')), 'Use one of these, or ask an admin for a wider binding.');
   end if;

@@ -159,9 +159,16 @@ begin
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = t.kind
       left join tenure.lanes l on l.tenant_id = v_tenant and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker');
     exit when not v_lost;
-    for v_row in select distinct t.kind, t.executor from unnest(p_kinds, p_executors) t (kind, executor) order by 1, 2 loop
+    for v_row in
+      select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor
+        from unnest(p_kinds, p_executors) t (kind, executor)
+        left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = t.kind
+       order by 1, 2
+    loop
       perform tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
     end loop;
+    -- Every kind has just been judged; a setting that changes meanwhile must not send us round again.
+    v_tuning.strict_kinds := false;
   end loop;
 
   if not v_fine then
@@ -291,7 +298,7 @@ begin
       perform tenure.refuse('executor_not_driven', format('%s drives no executor by name.', p_caller.principal),
         'A worker enqueues only for executors it is bound to.', 'An admin binds it: select tenure.login_bind(login, p_executors => array[…]), or grants tenure_producer.');
     end if;
-    if p_caller.kinds is not null and v_lane.kind <> all (p_caller.kinds) then
+    if p_caller.kinds is not null and (v_lane.kind = any (p_caller.kinds)) is not true then
       perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, v_lane.kind),
         format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
     end if;

@@ -259,8 +259,12 @@ begin
       -- The key first: whoever enqueues with it takes the same lock and looks again.
       if v_job.idempotency_key is not null then
         v_hash := tenure.key_hash(v_job.tenant_id, v_job.kind, v_job.idempotency_key);
-        insert into tenure.idempotency (key_hash, job_id) values (v_hash, p_job_id) on conflict (key_hash) do nothing;
-        select i.job_id into v_other from tenure.idempotency i where i.key_hash = v_hash for update;
+        -- A sweep may delete the row between the two statements: then it is put back.
+        loop
+          insert into tenure.idempotency (key_hash, job_id) values (v_hash, p_job_id) on conflict (key_hash) do nothing;
+          select i.job_id into v_other from tenure.idempotency i where i.key_hash = v_hash for update;
+          exit when found;
+        end loop;
         if v_other <> p_job_id and not exists (select from tenure.attempts a where a.job_id = v_other and a.final) then
           perform tenure.refuse('key_taken', format('The key of job %s belongs to job %s now.', p_job_id, v_other),
             'Another unfinished job was enqueued with it after this one had failed.', 'Wait for that job, or cancel it first.');

@@ -76,6 +76,7 @@ begin
         case v_field when 'backoff_jitter_percent' then 0 when 'renewals_max' then 0 when 'retention_seconds' then 60 else 1 end,
         case v_field when 'attempts_max' then tenure.limit_of('attempts_max') when 'backoff_jitter_percent' then 100 when 'renewals_max' then 1000000
                      when 'run_timeout_seconds' then 2592000 when 'retention_seconds' then 315360000 else 86400 end);
+      p_policy := jsonb_set(p_policy, array[v_field], to_jsonb((p_policy -> v_field)::bigint));
     end if;
   end loop;
   select k.* into v_old from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = p_kind for update;
@@ -133,7 +134,7 @@ declare
   v_lane     integer;
 begin
   perform tenure.check_name('kind', p_kind);
-  if p_caller.kinds is not null and p_kind <> all (p_caller.kinds) then
+  if p_caller.kinds is not null and (p_kind = any (p_caller.kinds)) is not true then
     perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, p_kind),
       format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
   end if;

@@ -18,6 +18,7 @@ returns table (job_id uuid, tenant text, kind text, finding text, worker text, s
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
+set enable_nestloop = on
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
@@ -60,6 +61,9 @@ begin
        limit p_limit;
     return;
   end if;
+
+  -- Held jobs have no index on their token, and the statistics of tables that are often empty lie: without this, each lease could scan all held jobs.
+  perform set_config('enable_nestloop', 'off', true);
 
   -- 1. Leases that have run out. The lock keeps a heartbeat from reviving them while their jobs are ended.
   select array_agg(x.token), array_agg(x.lane) into v_tokens, v_lanes
@@ -107,6 +111,7 @@ begin
              null, case when g.leased_at is null then 'lease' else 'timeout' end, null, null, null, null, g.principal)::tenure.run_end), '{}')
       into v_ends from told g;
   end if;
+  perform set_config('enable_nestloop', 'on', true);
   perform tenure.lease_shrink(v_ends);
   v_left := p_limit - cardinality(v_ends);
 

@@ -76,7 +76,7 @@ begin
     when 'normal' then return 0;
     when 'bulk' then return -100;
     else
-      if p_name ~ '^\s*[+-]?[0-9]{1,5}\s*$' then
+      if p_name ~ '^[ \t]*[+-]?[0-9]{1,5}[ \t]*$' then
         perform tenure.check_number('The priority', p_name::bigint, -32767, 32767);
         return p_name::integer;
       end if;

@@ -5,7 +5,7 @@
 create or replace function tenure.has_forbidden_key(p_payload_text text) returns boolean
 language sql immutable parallel safe
 as $$
-  select p_payload_text ~* '"(body|content|raw|vector|embedding|secret|to[k\u212a]en|password|ssn|personal_data)":'
+  select p_payload_text ~* '(^|[^\\])"(body|content|raw|vector|embedding|secret|to[k\u212a]en|password|ssn|personal_data)":'
 $$;
 
 -- The path of the first forbidden key, or null.

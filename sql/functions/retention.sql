@@ -112,6 +112,7 @@ create or replace function tenure.partition_upkeep() returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
+set timezone = 'UTC'
 as $$
 declare
   v_now     timestamptz := tenure.now();
@@ -190,7 +191,7 @@ as $$
                  substring(pg_get_expr(c.relpartbound, c.oid) from $re$TO \('([^']+)'\)$re$) as upper_text
             from pg_inherits i
             join pg_class c on c.oid = i.inhrelid
-           where i.inhparent = ('tenure.' || p_table)::regclass) b
+           where i.inhparent = to_regclass('tenure.' || p_table)) b
    order by 2
 $$;
 

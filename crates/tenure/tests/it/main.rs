@@ -6,6 +6,7 @@ mod catalogue;
 mod claim;
 mod config;
 mod dead_letters;
+mod edges;
 mod ends;
 mod enqueue;
 mod events;
