@@ -32,7 +32,7 @@ begin
   if not isfinite(p_due) or p_due > p_now + make_interval(days => tenure.limit_of('schedule_ahead_days_max')::integer) then
     perform tenure.refuse('schedule_too_far', format('The job%s is due at %s.', p_place, p_due),
       format('A job is scheduled at most %s days ahead (schedule_ahead_days_max), well before its partition may go.', tenure.limit_of('schedule_ahead_days_max')),
-      'Use a schedule for the far future.');
+      format('Enqueue it later, within %s days of its time.', tenure.limit_of('schedule_ahead_days_max')));
   end if;
   if p_deadline is not null and (not isfinite(p_deadline) or p_deadline <= p_now or p_deadline <= p_due) then
     perform tenure.refuse('deadline_invalid', format('The deadline%s is %s.', p_place, p_deadline),

@@ -44,7 +44,9 @@ begin
     'lease_owner', v_lease.owner, 'leased_at', v_lease.leased_at, 'leased_until', v_lease.until, 'renewals', v_lease.renewals,
     'started_at', coalesce(v_held.started_at, v_last.started_at), 'run_until', v_held.run_until,
     'progress', v_held.progress, 'progress_at', v_held.progress_at,
-    'cancel_requested_at', v_held.cancel_requested_at, 'cancel_by', v_held.cancel_by, 'cancel_reason', coalesce(v_held.cancel_reason, case when v_last.outcome = 'cancelled' then v_last.reason end),
+    'cancel_requested_at', v_held.cancel_requested_at, 'cancel_by', coalesce(v_held.cancel_by, case when v_last.outcome = 'cancelled' then coalesce((
+      select e.actor from tenure.events e where e.tenant_id = v_tenant and e.subject = p_job_id::text and e.kind = 'job.cancel_requested' order by e.at desc limit 1), v_last.actor) end),
+     'cancel_reason', coalesce(v_held.cancel_reason, case when v_last.outcome = 'cancelled' then v_last.reason end),
     'finished_at', case when v_last.final then v_last.ended_at end,
     'error_code', v_last.error_code, 'error_class', v_last.error_class, 'error_message', v_last.error_message,
     'result', v_last.result, 'result_ref', v_last.result_ref);

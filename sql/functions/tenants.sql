@@ -75,6 +75,7 @@ begin
   if array_position(p_executors, null) is not null or array_position(p_kinds, null) is not null then
     perform tenure.refuse('name_blank', 'A list of the binding has an empty place.', 'Nobody can say what it would allow.', 'Leave it out.');
   end if;
+  perform tenure.check_executor(x.name) from unnest(p_executors) x (name);
   perform tenure.check_word('value_unknown', 'payload access', p_payload_access, array['safe', 'restricted']);
   if p_tenant is not null then
     select t.tenant_id into v_tenant from tenure.tenants t where t.name = p_tenant and t.tenant_id > 0;

@@ -16,7 +16,7 @@ comment on table tenure.config_keys is 'Every configuration key: type, default, 
 
 insert into tenure.config_keys (key, value_type, default_value, value_min, value_max, is_gate, description) values
   ('queue.job_substrate.enabled',             'boolean', 'false', null, null, true,  'Master gate of all job functions.'),
-  ('queue.worker.enabled',                    'boolean', 'false', null, null, true,  'Gate of the worker loop.'),
+  ('queue.worker.enabled',                    'boolean', 'false', null, null, true,  'Gate of the worker loop, which comes with the worker runtime; a claim by hand does not ask it.'),
   ('queue.notify.enabled',                    'boolean', 'false', null, null, true,  'Gate of the wake-up by notification.'),
   ('queue.heartbeat.enabled',                 'boolean', 'false', null, null, true,  'Gate of executor heartbeats.'),
   ('queue.heartbeat.stale_threshold_seconds', 'integer', '300', 1, 86400, false,     'An executor is fresh below this age of its last tick, a warning below twice of it, then stale.'),

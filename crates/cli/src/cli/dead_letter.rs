@@ -78,7 +78,7 @@ pub(crate) struct List {
 pub(crate) struct Triage {
     /// Its id
     dead_letter: Uuid,
-    /// pending, acknowledged, manual_replay, escalated or closed
+    /// acknowledged, manual_replay, escalated or closed
     status: String,
     /// Why
     #[arg(long, value_name = "TEXT")]

@@ -38,7 +38,8 @@ pub(crate) struct List {
     /// Only events of this kind, such as job.succeeded
     #[arg(long, short, value_name = "KIND")]
     kind: Option<String>,
-    /// Only events about this subject, such as a job's id
+    /// Only events about this subject: a key, a login, a dead letter, or what operators did to a job (its whole story is
+    /// `tenure job timeline`)
     #[arg(long, value_name = "SUBJECT")]
     subject: Option<String>,
     /// How many at most, or at a time when following

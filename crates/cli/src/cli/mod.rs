@@ -81,7 +81,7 @@ pub(crate) struct Globals {
     /// Answer in JSON, one document per line
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
-    /// Print only ids
+    /// Print only what a script needs: ids, or one word
     #[arg(long, short, global = true, conflicts_with = "json", help_heading = "Global options")]
     pub(crate) quiet: bool,
 }

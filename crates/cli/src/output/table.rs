@@ -60,10 +60,24 @@ fn plain() -> Table {
     table
 }
 
-/// An id or a time broken over two lines can be neither read nor copied.
+/// A word broken over two lines can be neither read nor copied: only free text is.
 fn keep_whole(table: &mut Table, index: usize, field: &str) {
     let last = field.rsplit('_').next().unwrap_or(field);
-    if ["id", "token", "cursor", "at", "until", "due", "as", "state"].contains(&last)
+    let free = [
+        "data",
+        "description",
+        "detail",
+        "error",
+        "finding",
+        "meaning",
+        "message",
+        "next",
+        "note",
+        "payload",
+        "reason",
+        "summary",
+    ];
+    if !free.contains(&last)
         && let Some(column) = table.column_mut(index)
     {
         column.set_constraint(ColumnConstraint::ContentWidth);

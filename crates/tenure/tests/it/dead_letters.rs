@@ -215,8 +215,8 @@ async fn a_replay_needs_a_decision_makes_a_fresh_job_and_happens_once() {
     assert_eq!(row[0].get::<_, Uuid>(0), job);
     assert_eq!(
         row[0].get::<_, String>(1),
-        format!("replay:{letter}"),
-        "a key of its own: the old one may be in use again"
+        format!("replay:{letter}:{fresh}"),
+        "a key of its own, which nobody can take beforehand: the old one may be in use again"
     );
     assert_eq!(
         (

@@ -104,6 +104,33 @@ async fn an_empty_place_in_a_binding_is_refused_and_opens_nothing() {
     );
 }
 
+/// A binding names executors that exist, so that a misspelt one is found at once.
+#[tokio::test]
+async fn a_login_is_bound_to_executors_that_exist() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let bind = "select tenure.login_bind('somebody', p_executors => array['Agent', $1])";
+    refused(&one(&c, bind, &[&"Agnet"]).await, "executor_unknown");
+    refused(&one(&c, bind, &[&"MOT"]).await, "executor_cannot_claim");
+}
+
+/// Who cancelled a job is told after it has ended, also when its worker acknowledged it.
+#[tokio::test]
+async fn a_cancelled_job_says_who_cancelled_it() {
+    let db = Db::open().await;
+    let (name, operator) = db.login(&["tenure_operator"], "default", None).await;
+    let c = db.client().await;
+    let show = "select tenure.job_show($1)";
+    let waiting = enqueue(&c, "k").await;
+    one(&operator, "select tenure.job_cancel($1, 'no need')", &[&waiting]).await;
+    assert_eq!(one(&c, show, &[&waiting]).await["cancel_by"], json!(name));
+    let held = enqueue(&c, "k").await;
+    let lease = claim_with(&c, "w", "").await.remove(0);
+    one(&operator, "select tenure.job_cancel($1, 'no need')", &[&held]).await;
+    verb(&c, "job_acknowledge_cancel", &lease, "").await;
+    assert_eq!(one(&c, show, &[&held]).await["cancel_by"], json!(name));
+}
+
 /// Nobody can take the key of a replay beforehand.
 #[tokio::test]
 async fn a_replay_cannot_be_blocked_by_its_key() {

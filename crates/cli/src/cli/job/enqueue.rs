@@ -28,10 +28,10 @@ pub(crate) struct Enqueue {
     #[arg(long, value_name = "PRIORITY", allow_negative_numbers = true)]
     priority: Option<String>,
     /// Not before this time: RFC 3339, or a delay such as +10m
-    #[arg(long, value_name = "TIME", visible_alias = "at")]
+    #[arg(long, value_name = "TIME", visible_alias = "at", allow_hyphen_values = true)]
     due: Option<String>,
     /// Never start after this time: RFC 3339, or a delay such as +1h
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     deadline: Option<String>,
     /// Attempts before it gives up [default: the kind's policy]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
