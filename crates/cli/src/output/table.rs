@@ -2,10 +2,13 @@
 
 use std::io::IsTerminal;
 
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use serde_json::Value;
 
 use super::cell::shown;
+
+/// A column of free text is at least this wide on a terminal.
+const FREE_TEXT_CHARS_MIN: u16 = 16;
 
 /// A column: its title, and the field it shows.
 pub(crate) struct Column(pub(crate) &'static str, pub(crate) &'static str);
@@ -60,10 +63,9 @@ fn plain() -> Table {
     table
 }
 
-/// A word broken over two lines can be neither read nor copied: only free text is.
+/// A word broken over two lines can be neither read nor copied: only free text is, and never to a trickle.
 fn keep_whole(table: &mut Table, index: usize, field: &str) {
-    let last = field.rsplit('_').next().unwrap_or(field);
-    let free = [
+    const FREE_TEXT: &[&str] = &[
         "data",
         "description",
         "detail",
@@ -77,10 +79,14 @@ fn keep_whole(table: &mut Table, index: usize, field: &str) {
         "reason",
         "summary",
     ];
-    if !free.contains(&last)
-        && let Some(column) = table.column_mut(index)
-    {
-        column.set_constraint(ColumnConstraint::ContentWidth);
+    let last = field.rsplit('_').next().unwrap_or(field);
+    let constraint = if FREE_TEXT.contains(&last) {
+        ColumnConstraint::LowerBoundary(Width::Fixed(FREE_TEXT_CHARS_MIN))
+    } else {
+        ColumnConstraint::ContentWidth
+    };
+    if let Some(column) = table.column_mut(index) {
+        column.set_constraint(constraint);
     }
 }
 
