@@ -27,11 +27,8 @@ declare
   v_tenants integer[];
   v_tokens uuid[];
   v_lanes  integer[];
-  v_ids    uuid[];
   v_ends   tenure.run_end[] := '{}';
   v_left   integer := p_limit;
-  v_wait   record;
-  v_end    tenure.run_end;
 begin
   perform tenure.check_word('value_unknown', 'mode', p_mode, array['dry_run', 'apply']);
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));

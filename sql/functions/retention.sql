@@ -124,7 +124,6 @@ declare
   v_part    record;
   v_bound   timestamptz;
   v_new     text;
-  v_count   integer;
   v_blocked boolean;
 begin
   -- 1. Ahead: the open-ended last partition begins at least two periods from now, so that it is empty when it is split.
