@@ -5,6 +5,7 @@ mod connect;
 mod dev;
 mod errors;
 mod output;
+mod temporary;
 mod values;
 
 use std::process::ExitCode;

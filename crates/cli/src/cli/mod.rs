@@ -168,7 +168,7 @@ impl Cli {
             Command::Dev(command) => command.run(place, out).await,
             Command::Init(command) => command.run(place, out).await,
             Command::Migrate(command) => command.run(place, out).await,
-            Command::Private(command) => command.run(out).await,
+            Command::Private(command) => command.run().await,
             Command::Psql(command) => command.run(place).await,
             Command::Errors(command) => command.run(out),
             Command::Completions(command) => command.run(out),

@@ -1,22 +1,20 @@
 //! `tenure private`: the private PostgreSQL for scripts, such as the one that runs the tests.
 
 use std::ffi::OsString;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use clap::{Args, Subcommand, ValueEnum};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tenure::private::{Cluster, ClusterOptions};
+use tenure::private::Cluster;
 use tenure::testing::TestCluster;
 use tenure_core::codes;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::errors::{Failure, Outcome, refuse};
-use crate::output::Output;
+use crate::temporary::{self, Setting};
 
 /// What the child finds the throw-away server by.
 const URL_VARIABLE: &str = "TENURE_TEST_DATABASE_URL";
@@ -32,6 +30,9 @@ pub(crate) struct Exec {
     /// Whether the server survives a crash of the machine, which costs time
     #[arg(long, value_enum, default_value = "off")]
     fsync: Fsync,
+    /// A setting of the server, such as shared_buffers=1GB; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    settings: Vec<Setting>,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -44,20 +45,20 @@ enum Fsync {
 }
 
 impl Private {
-    pub(super) async fn run(self, out: Output) -> Outcome {
+    pub(super) async fn run(self) -> Outcome {
         let Private::Exec(exec) = self;
-        exec.run(out).await
+        exec.run().await
     }
 }
 
 impl Exec {
-    async fn run(self, out: Output) -> Outcome {
+    async fn run(self) -> Outcome {
         let (program, arguments) = self.command.split_first().expect("the parser requires one");
         // Listening begins before the server starts: a signal in between must not leave it behind.
         let mut signals = Signals::listen()?;
         let server = match self.fsync {
-            Fsync::Off => Server::Fast(TestCluster::private().await?),
-            Fsync::On => Server::durable().await?,
+            Fsync::Off if self.settings.is_empty() => Server::Fast(TestCluster::private().await?),
+            fsync => Server::Chosen(Box::new(temporary::start(fsync == Fsync::On, &self.settings).await?)),
         };
         let mut child = Command::new(program)
             .args(arguments)
@@ -72,7 +73,7 @@ impl Exec {
                 )
             })?;
         let status = signals.wait(&mut child).await?;
-        server.stop(out).await?;
+        server.stop().await?;
         match status.code().or(status.signal().map(|signal| 128 + signal)) {
             Some(0) => Ok(()),
             code => Err(Failure::Told(
@@ -83,38 +84,24 @@ impl Exec {
 }
 
 enum Server {
+    /// The one that tests start: in memory where there is plenty.
     Fast(TestCluster),
-    Durable(Box<Cluster>, tempfile::TempDir),
+    /// On a disk, with the settings asked for.
+    Chosen(Box<Cluster>),
 }
 
 impl Server {
-    async fn durable() -> Outcome<Server> {
-        let dir = tempfile::Builder::new()
-            .prefix("tenure-private-")
-            // Root's server runs as another account, which must be able to pass.
-            .permissions(Permissions::from_mode(0o711))
-            .tempdir()?;
-        let cluster = Cluster::start(ClusterOptions::new(dir.path())).await?;
-        Ok(Server::Durable(Box::new(cluster), dir))
-    }
-
     fn url(&self) -> String {
         match self {
             Server::Fast(cluster) => cluster.url("postgres"),
-            Server::Durable(cluster, _) => cluster.url("postgres"),
+            Server::Chosen(cluster) => cluster.url("postgres"),
         }
     }
 
-    async fn stop(self, out: Output) -> Outcome {
+    async fn stop(self) -> Outcome {
         match self {
-            Server::Fast(TestCluster::Private(cluster)) => cluster.stop().await?,
+            Server::Fast(TestCluster::Private(cluster)) | Server::Chosen(cluster) => cluster.stop().await?,
             Server::Fast(TestCluster::Given(_)) => {}
-            Server::Durable(cluster, dir) => {
-                cluster.stop().await?;
-                if let Err(error) = dir.close() {
-                    out.warn(&format!("a temporary directory stays behind: {error}"));
-                }
-            }
         }
         Ok(())
     }

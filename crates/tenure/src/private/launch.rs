@@ -80,7 +80,12 @@ impl Launch<'_> {
 
     fn spawn(&self, data_dir: &Path, server_dir: &Path, log: &Log) -> io::Result<Supervised> {
         let mut args = vec!["-D".to_owned(), server_dir.display().to_string()];
-        for (name, value) in self.settings() {
+        let ours = self
+            .settings()
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        // The last word counts, and the caller has it.
+        for (name, value) in ours.chain(self.options.settings.iter().cloned()) {
             args.extend(["-c".to_owned(), format!("{name}={value}")]);
         }
         let ephemeral = self.options.ephemeral;

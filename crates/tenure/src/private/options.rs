@@ -19,8 +19,11 @@ pub struct ClusterOptions {
     pub tcp_port: Option<u16>,
     /// Where the socket directory is made; short, because a socket path has a limit. `/tmp` unless chosen.
     pub runtime_base: Option<PathBuf>,
-    /// The data directory is removed when the cluster stops, however it stops: for temporary ones of our own making only.
-    pub(crate) ephemeral: bool,
+    /// The data directory is removed with all that is in it when the cluster stops, however it stops: for temporary
+    /// directories only.
+    pub ephemeral: bool,
+    /// Further settings of the server by name, such as `shared_buffers`; they go before ours.
+    pub settings: Vec<(String, String)>,
     /// Where to look for PostgreSQL.
     pub search: Search,
     /// How long the server may take until it answers.
@@ -38,6 +41,7 @@ impl ClusterOptions {
                 .filter(|v| !v.is_empty())
                 .map(PathBuf::from),
             ephemeral: false,
+            settings: Vec::new(),
             search: Search::from_env(),
             start_timeout: Duration::from_secs(START_SECONDS_MAX),
         }
