@@ -14,6 +14,7 @@ pub mod store;
 #[cfg(feature = "private")]
 pub mod testing;
 mod tls;
+pub mod worker;
 
 pub use error::{Error, Result};
 pub use migrate::migrate;

@@ -1,6 +1,7 @@
 //! Connections to the database, one or many.
 
 mod address;
+mod listener;
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use tenure_core::{Refusal, codes};
 use tokio_postgres::Client;
 
 use self::address::Address;
+pub use self::listener::{Listener, listen};
 use crate::error::{Error, Result};
 use crate::tls::Connector;
 
@@ -79,6 +81,11 @@ impl Pool {
         }
     }
 
+    /// Connections at most.
+    pub fn connections_max(&self) -> usize {
+        self.inner.status().max_size
+    }
+
     /// Closes every connection; nobody gets another.
     pub fn close(&self) {
         self.inner.close();
@@ -89,6 +96,13 @@ impl Pool {
 #[derive(Debug)]
 pub struct Connection {
     object: deadpool_postgres::Object,
+}
+
+impl Connection {
+    /// Closes it instead of giving it back: what was asked on it may still be unanswered.
+    pub(crate) fn discard(self) {
+        drop(deadpool_postgres::Object::take(self.object));
+    }
 }
 
 impl Deref for Connection {

@@ -1,0 +1,284 @@
+//! Setting a worker up.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tenure_core::limits::BATCH_ROWS_MAX;
+use tenure_core::{Refusal, codes};
+
+use super::handler::{self, Erased};
+use super::middleware::{self, Layer, Next};
+use super::{Context, Done, Failure, Handler, HandlerOptions, Worker};
+use crate::error::{Error, Result};
+use crate::pool::Pool;
+
+/// How a worker behaves.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) name: Arc<str>,
+    pub(super) executor: Option<String>,
+    pub(super) concurrency: usize,
+    pub(super) connections: usize,
+    pub(super) batch_max: usize,
+    pub(super) buffer: usize,
+    pub(super) lease: Option<Duration>,
+    pub(super) poll_interval: Duration,
+    pub(super) drain: Duration,
+    pub(super) grace: Duration,
+    pub(super) listen_url: Option<String>,
+}
+
+/// Builds a [`Worker`].
+#[must_use]
+pub struct WorkerBuilder {
+    pool: Pool,
+    settings: Settings,
+    handlers: Vec<(String, HandlerOptions, Erased)>,
+    layers: Vec<Layer>,
+}
+
+impl WorkerBuilder {
+    pub(super) fn new(pool: Pool) -> WorkerBuilder {
+        WorkerBuilder {
+            pool,
+            settings: Settings {
+                name: default_name().into(),
+                executor: None,
+                concurrency: 10,
+                connections: 2,
+                batch_max: 500,
+                buffer: 0,
+                lease: None,
+                poll_interval: Duration::from_secs(1),
+                drain: Duration::from_secs(30),
+                grace: Duration::from_secs(5),
+                listen_url: None,
+            },
+            handlers: Vec::new(),
+            layers: Vec::new(),
+        }
+    }
+
+    /// Runs jobs of this kind with a closure. Its payload is read by serde; one that cannot be read fails for good with
+    /// the code `payload_unreadable`. It returns anything that turns into [`Done`], `()` among it.
+    ///
+    /// A closure that captures something hands each run a clone of it:
+    ///
+    /// ```no_run
+    /// # #[derive(Clone)] struct Mailer;
+    /// # impl Mailer { async fn send(&self, _: serde_json::Value) -> std::io::Result<()> { Ok(()) } }
+    /// # fn of(pool: tenure::Pool, mailer: Mailer) -> tenure::Result<()> {
+    /// use tenure::worker::{Context, Worker};
+    ///
+    /// let worker = Worker::builder(pool)
+    ///     .handler("mail.send", move |mail: serde_json::Value, _: Context| {
+    ///         let mailer = mailer.clone();
+    ///         async move { Ok(mailer.send(mail).await?) }
+    ///     })
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn handler<P, D, F, Fut>(self, kind: impl Into<String>, handler: F) -> WorkerBuilder
+    where
+        P: DeserializeOwned + Send + 'static,
+        D: Into<Done>,
+        F: Fn(P, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<D, Failure>> + Send + 'static,
+    {
+        self.handler_with(kind, HandlerOptions::default(), handler)
+    }
+
+    /// The same with options.
+    pub fn handler_with<P, D, F, Fut>(
+        mut self,
+        kind: impl Into<String>,
+        options: HandlerOptions,
+        handler: F,
+    ) -> WorkerBuilder
+    where
+        P: DeserializeOwned + Send + 'static,
+        D: Into<Done>,
+        F: Fn(P, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<D, Failure>> + Send + 'static,
+    {
+        self.handlers.push((kind.into(), options, handler::of_closure(handler)));
+        self
+    }
+
+    /// Runs jobs of [`Handler::KIND`].
+    pub fn register<H: Handler>(mut self, handler: H) -> WorkerBuilder {
+        self.handlers
+            .push((H::KIND.to_owned(), handler.options(), handler::of_handler(handler)));
+        self
+    }
+
+    /// Puts this around every run. The first one named is the outermost.
+    pub fn middleware<F, Fut>(mut self, middleware: F) -> WorkerBuilder
+    where
+        F: Fn(Context, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Done, Failure>> + Send + 'static,
+    {
+        self.layers.push(middleware::of_closure(middleware));
+        self
+    }
+
+    /// Its name, as jobs and timelines show it. By default the host's name, the process id and something random.
+    pub fn name(mut self, name: impl Into<String>) -> WorkerBuilder {
+        self.settings.name = name.into().into();
+        self
+    }
+
+    /// Only jobs for this executor.
+    pub fn executor(mut self, executor: impl Into<String>) -> WorkerBuilder {
+        self.settings.executor = Some(executor.into());
+        self
+    }
+
+    /// Jobs at once, of all kinds together. By default 10.
+    pub fn concurrency(mut self, concurrency: usize) -> WorkerBuilder {
+        self.settings.concurrency = concurrency;
+        self
+    }
+
+    /// Connections that take turns at recording and claiming: while one waits for the database, another runs its jobs.
+    /// By default 2; one more is taken for heartbeats.
+    pub fn connections(mut self, connections: usize) -> WorkerBuilder {
+        self.settings.connections = connections;
+        self
+    }
+
+    /// Jobs that one statement records or claims. By default 500.
+    pub fn batch_max(mut self, batch_max: usize) -> WorkerBuilder {
+        self.settings.batch_max = batch_max;
+        self
+    }
+
+    /// Jobs to hold ready for slots that become free: leased, not started, given back when they would wait too long. By
+    /// default none. Kinds with a concurrency of their own are never buffered.
+    pub fn buffer(mut self, buffer: usize) -> WorkerBuilder {
+        self.settings.buffer = buffer;
+        self
+    }
+
+    /// How long a claim lasts without a heartbeat: what a crash of this worker costs. In whole seconds; by default what
+    /// the policy of the kind says.
+    pub fn lease(mut self, lease: Duration) -> WorkerBuilder {
+        self.settings.lease = Some(lease);
+        self
+    }
+
+    /// How often to look for work when nobody tells that there is some. By default every second.
+    pub fn poll_interval(mut self, poll_interval: Duration) -> WorkerBuilder {
+        self.settings.poll_interval = poll_interval;
+        self
+    }
+
+    /// How long running jobs may go on after a shutdown has begun. By default 30 seconds.
+    pub fn drain(mut self, drain: Duration) -> WorkerBuilder {
+        self.settings.drain = drain;
+        self
+    }
+
+    /// How long a handler that was told to stop may take. By default 5 seconds.
+    pub fn grace(mut self, grace: Duration) -> WorkerBuilder {
+        self.settings.grace = grace;
+        self
+    }
+
+    /// Where to listen for new work: the same database by a direct connection, not through PgBouncer in transaction
+    /// mode. Without it the worker only polls.
+    pub fn listen_url(mut self, url: impl Into<String>) -> WorkerBuilder {
+        self.settings.listen_url = Some(url.into());
+        self
+    }
+
+    /// The worker, if it can work that way.
+    pub fn build(self) -> Result<Worker> {
+        let Settings {
+            concurrency,
+            connections,
+            batch_max,
+            ..
+        } = self.settings;
+        let at_least_one = [
+            ("concurrency", concurrency),
+            ("connections", connections),
+            ("batch_max", batch_max),
+        ];
+        if let Some((name, _)) = at_least_one.iter().find(|(_, number)| *number == 0) {
+            return Err(refuse(
+                format!("{name} is 0."),
+                "A worker that may do nothing does nothing.",
+            ));
+        }
+        if batch_max > BATCH_ROWS_MAX {
+            let why = format!("A batch has at most {BATCH_ROWS_MAX} rows (batch_rows_max).");
+            return Err(refuse(format!("batch_max is {batch_max}."), &why));
+        }
+        if connections >= self.pool.connections_max() {
+            let why = format!(
+                "One connection is for heartbeats, which must never wait; the pool has {}.",
+                self.pool.connections_max()
+            );
+            return Err(refuse(
+                format!("The worker wants {connections} connections to take turns on."),
+                &why,
+            ));
+        }
+        if self.handlers.is_empty() {
+            return Err(refuse(
+                "The worker has no handler.".to_owned(),
+                "It would claim nothing.",
+            ));
+        }
+        let mut names = HashMap::new();
+        for (kind, options, _) in &self.handlers {
+            if names.insert(kind.as_str(), ()).is_some() {
+                return Err(refuse(
+                    format!("The kind {kind} has two handlers."),
+                    "Only one could run a job.",
+                ));
+            }
+            if options.concurrency == Some(0) {
+                return Err(refuse(
+                    format!("The concurrency of {kind} is 0."),
+                    "None of its jobs would ever run.",
+                ));
+            }
+        }
+        Ok(Worker::new(self.pool, self.settings, self.handlers, self.layers.into()))
+    }
+}
+
+impl std::fmt::Debug for WorkerBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkerBuilder")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+fn refuse(what: String, why: &str) -> Error {
+    Error::Refused(Refusal::new(
+        codes::USAGE,
+        what,
+        why,
+        "Set the worker up differently; see tenure::worker::WorkerBuilder.",
+    ))
+}
+
+/// Host, process and something random: no two workers share it, and a person knows where to look.
+fn default_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| std::env::var("HOSTNAME").ok())
+        .or_else(|| std::env::var("COMPUTERNAME").ok())
+        .unwrap_or_else(|| "worker".to_owned());
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    let host: String = host.trim().chars().filter(|c| !c.is_control()).take(100).collect();
+    format!("{host}-{}-{}", std::process::id(), &random[..6])
+}

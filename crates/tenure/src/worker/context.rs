@@ -1,0 +1,230 @@
+//! What a handler knows about its run.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tenure_core::{Refusal, codes};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::pool::Pool;
+use crate::store::jobs::{self, ClaimedJob};
+
+/// Progress of one job is written at most this often.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Why a handler should stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CancelReason {
+    /// Somebody asked for it.
+    Requested = 1,
+    /// The worker shuts down, and draining has taken too long.
+    Shutdown = 2,
+    /// The run took too long.
+    Timeout = 3,
+    /// The lease is lost: another attempt may own the job, and whatever comes out of this one is dropped.
+    LeaseLost = 4,
+}
+
+impl CancelReason {
+    fn of(number: u8) -> Option<CancelReason> {
+        use CancelReason::*;
+        [Requested, Shutdown, Timeout, LeaseLost]
+            .into_iter()
+            .find(|reason| *reason as u8 == number)
+    }
+}
+
+/// The run of one job, for its handler: cheap to clone, and good on any task.
+///
+/// Whatever the handler logs through `tracing` lies in a span named `job` with the job's id, kind and run.
+///
+/// ```no_run
+/// # async fn work(_: usize) {}
+/// use tenure::worker::{Context, Failure};
+///
+/// async fn import(pages: usize, context: Context) -> Result<(), Failure> {
+///     for page in 0..pages {
+///         tokio::select! {
+///             reason = context.cancelled() => {
+///                 tracing::info!(?reason, "stopped");
+///                 return Err(Failure::cancelled());
+///             }
+///             () = work(page) => {}
+///         }
+///         context.progress(serde_json::json!({"page": page, "of": pages})).await?;
+///     }
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Context {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    job: ClaimedJob,
+    worker: Arc<str>,
+    pool: Pool,
+    deadline: Option<Instant>,
+    /// A [`CancelReason`], or 0.
+    stop: AtomicU8,
+    wish: OnceLock<String>,
+    stopped: Notify,
+    progressed: Mutex<Option<Instant>>,
+}
+
+impl Context {
+    pub(super) fn new(job: ClaimedJob, worker: Arc<str>, pool: Pool, deadline: Option<Instant>) -> Context {
+        Context {
+            inner: Arc::new(Inner {
+                job,
+                worker,
+                pool,
+                deadline,
+                stop: AtomicU8::new(0),
+                wish: OnceLock::new(),
+                stopped: Notify::new(),
+                progressed: Mutex::new(None),
+            }),
+        }
+    }
+
+    /// The job as it was claimed.
+    pub fn job(&self) -> &ClaimedJob {
+        &self.inner.job
+    }
+
+    /// Proves who holds the job, to every function that asks.
+    pub fn token(&self) -> Uuid {
+        self.inner.job.token
+    }
+
+    /// Which attempt this is; 1 is the first.
+    pub fn attempt(&self) -> u32 {
+        u32::try_from(self.inner.job.attempt).unwrap_or_default()
+    }
+
+    /// Whether a failure now would be the last.
+    pub fn is_last_attempt(&self) -> bool {
+        self.inner.job.attempt >= self.inner.job.attempts_max
+    }
+
+    /// The name of the worker.
+    pub fn worker(&self) -> &str {
+        &self.inner.worker
+    }
+
+    /// When the run will be stopped as too long, by the handler's own timeout or the policy of its kind.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.inner.deadline
+    }
+
+    /// Whether the handler should stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.stop.load(Ordering::Acquire) != 0
+    }
+
+    /// Why the handler should stop, if it should. The gravest reason counts.
+    pub fn cancel_reason(&self) -> Option<CancelReason> {
+        CancelReason::of(self.inner.stop.load(Ordering::Acquire))
+    }
+
+    /// What the one who asked for the cancel gave as the reason.
+    pub fn cancel_wish(&self) -> Option<&str> {
+        self.inner.wish.get().map(String::as_str)
+    }
+
+    /// Ready when the handler should stop.
+    pub async fn cancelled(&self) -> CancelReason {
+        loop {
+            // Interest first, then the look: a cancel between the two is not missed.
+            let mut stopped = std::pin::pin!(self.inner.stopped.notified());
+            stopped.as_mut().enable();
+            if let Some(reason) = self.cancel_reason() {
+                return reason;
+            }
+            stopped.await;
+        }
+    }
+
+    /// Records how far the job is: a small JSON object. At most two a second are written; what comes sooner is dropped,
+    /// and so is what the database cannot take right now. Refused is only what can never be written, or, as
+    /// `stale_lease` and `lease_expired`, what is no longer ours to write.
+    pub async fn progress(&self, progress: impl Serialize) -> Result<()> {
+        let progress = serde_json::to_value(progress).map_err(|error| {
+            Error::Refused(Refusal::new(
+                codes::USAGE,
+                "The progress cannot be written as JSON.",
+                error.to_string(),
+                "Give a value that serde can turn into a JSON object.",
+            ))
+        })?;
+        if !self.may_progress() {
+            return Ok(());
+        }
+        let written = match self.inner.pool.get().await {
+            Ok(client) => jobs::progress(&*client, self.inner.job.hold(), &progress).await,
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(answer) => {
+                if answer["cancel_requested"] == true {
+                    self.cancel(CancelReason::Requested);
+                }
+                Ok(())
+            }
+            Err(error) if error.is(codes::STALE_LEASE) || error.is(codes::LEASE_EXPIRED) => {
+                self.cancel(CancelReason::LeaseLost);
+                Err(error)
+            }
+            Err(error @ Error::Refused(_)) if !error.is(codes::BUSY_TRY_AGAIN) && !error.is(codes::GATE_CLOSED) => {
+                Err(error)
+            }
+            Err(error) => {
+                tracing::debug!(job_id = %self.inner.job.job_id, code = error.code(), "progress not written: {error}");
+                Ok(())
+            }
+        }
+    }
+
+    fn may_progress(&self) -> bool {
+        let mut last = self.inner.progressed.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let due = last.is_none_or(|last| now.duration_since(last) >= PROGRESS_INTERVAL);
+        if due {
+            *last = Some(now);
+        }
+        due
+    }
+
+    /// Tells the handler to stop. A graver reason replaces a lesser one.
+    pub(super) fn cancel(&self, reason: CancelReason) {
+        self.inner.stop.fetch_max(reason as u8, Ordering::AcqRel);
+        self.inner.stopped.notify_waiters();
+    }
+
+    /// Tells the handler to stop because somebody asked for it, and why.
+    pub(super) fn cancel_as_asked(&self, wish: Option<String>) {
+        if let Some(wish) = wish {
+            // The first one stays: a heartbeat repeats it.
+            let _ = self.inner.wish.set(wish);
+        }
+        self.cancel(CancelReason::Requested);
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("job_id", &self.inner.job.job_id)
+            .field("kind", &self.inner.job.kind)
+            .field("run", &self.inner.job.run)
+            .field("cancelled", &self.cancel_reason())
+            .finish_non_exhaustive()
+    }
+}
