@@ -5,6 +5,7 @@ mod connect;
 mod dev;
 mod errors;
 mod output;
+mod stop;
 mod temporary;
 mod values;
 

@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+mod bench;
 mod completions;
 mod config;
 mod dead_letter;
@@ -148,6 +149,8 @@ enum Command {
     Health(health::Health),
     /// Check the installation, and say what to do about each finding
     Doctor(doctor::Doctor),
+    /// Measure how fast it is here
+    Bench(bench::Bench),
     /// Open psql on the database in use
     Psql(psql::Psql),
     /// Explain a refusal code
@@ -169,6 +172,7 @@ impl Cli {
             Command::Init(command) => command.run(place, out).await,
             Command::Migrate(command) => command.run(place, out).await,
             Command::Private(command) => command.run().await,
+            Command::Bench(command) => command.run(place, out).await,
             Command::Psql(command) => command.run(place).await,
             Command::Errors(command) => command.run(out),
             Command::Completions(command) => command.run(out),

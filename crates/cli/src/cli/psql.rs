@@ -9,7 +9,7 @@ use clap::Args;
 use tenure::private::{Search, find};
 use tenure_core::codes;
 
-use crate::connect::{Place, without_password};
+use crate::connect::{Place, tenant_options, without_password};
 use crate::errors::{Outcome, refuse};
 
 /// Open psql on the database in use; arguments after -- are psql's
@@ -30,17 +30,7 @@ impl Psql {
             command.env("PGPASSWORD", password);
         }
         if let Some(tenant) = place.tenant()? {
-            let escaped: String = tenant
-                .chars()
-                .flat_map(|c| {
-                    if c.is_whitespace() || c == '\\' {
-                        vec!['\\', c]
-                    } else {
-                        vec![c]
-                    }
-                })
-                .collect();
-            command.env("PGOPTIONS", format!("-c tenure.tenant={escaped}"));
+            command.env("PGOPTIONS", tenant_options(&tenant));
         }
         // Returns only when it fails: psql takes this process over, terminal and signals included.
         let error = command.exec();

@@ -2,6 +2,7 @@
 
 mod password;
 mod session;
+mod tenant;
 
 use std::env;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use crate::errors::{Outcome, refuse};
 
 pub(crate) use password::without_password;
 pub(crate) use session::Session;
+pub(crate) use tenant::{in_tenant, tenant_options};
 
 /// Names the database when no option does.
 pub(crate) const URL_VARIABLE: &str = "DATABASE_URL";

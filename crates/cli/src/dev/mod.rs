@@ -1,8 +1,6 @@
 //! `tenure dev`: a private database, migrated, with gates open and services running, until somebody stops it.
 
-mod progress;
 mod reset;
-mod stop;
 mod welcome;
 
 use std::path::Path;
@@ -19,10 +17,9 @@ use tokio::task::JoinSet;
 use crate::cli::{migrate_to, migrated_sentence, open_all_gates};
 use crate::connect::{Choice, Place, without_password};
 use crate::errors::{Failure, Outcome, refuse};
-use crate::output::{Format, Output};
+use crate::output::{Format, Output, step};
+use crate::stop::Stop;
 
-use self::progress::step;
-use self::stop::Stop;
 use self::welcome::welcome;
 
 /// The database of the cluster that holds the schema.

@@ -4,6 +4,7 @@
 //! empty list. With `--quiet` only what a script needs is printed: ids, one answer per line.
 
 mod cell;
+mod progress;
 mod table;
 
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ use serde_json::Value;
 use crate::errors::{Failure, Outcome};
 
 pub(crate) use cell::{printable, shown};
+pub(crate) use progress::{Bar, step};
 pub(crate) use table::Column;
 
 /// For whom the answer is.

@@ -11,6 +11,7 @@ use super::cell::shown;
 const FREE_TEXT_CHARS_MIN: u16 = 16;
 
 /// A column: its title, and the field it shows.
+#[derive(Debug)]
 pub(crate) struct Column(pub(crate) &'static str, pub(crate) &'static str);
 
 /// A table of rows.

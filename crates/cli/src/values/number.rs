@@ -1,6 +1,7 @@
 //! Whole numbers.
 
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use tenure_core::{Refusal, codes};
@@ -39,6 +40,20 @@ impl Number {
                 )
             }
         })
+    }
+
+    /// The number within these bounds, for what this program itself must bound.
+    pub(crate) fn within(&self, field: &str, bounds: RangeInclusive<u32>) -> Result<u32, Refusal> {
+        let number = self.read(field)?;
+        match u32::try_from(number) {
+            Ok(number) if bounds.contains(&number) => Ok(number),
+            _ => Err(Refusal::new(
+                codes::NUMBER_OUT_OF_RANGE,
+                format!("{field} is {number}."),
+                format!("It lies between {} and {}.", bounds.start(), bounds.end()),
+                "Give a number within these bounds.",
+            )),
+        }
     }
 
     /// The number that may have been given.

@@ -3,16 +3,16 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::bench::Bench;
+use crate::workbench::Workbench;
 
 /// Every refused enqueue leaves nothing behind.
-async fn jobs(bench: &Bench) -> String {
+async fn jobs(bench: &Workbench) -> String {
     bench.sql("select count(*)::text from tenure.jobs").await
 }
 
 #[tokio::test]
 async fn blank_names_are_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     for blank in ["", " ", "\t", "\n \t", "\u{a0}\u{200b}"] {
         bench.refused(&["job", "enqueue", blank], "name_blank");
         bench.refused(&["job", "claim", "--worker", blank], "name_blank");
@@ -28,7 +28,7 @@ async fn blank_names_are_refused() {
 
 #[tokio::test]
 async fn a_forbidden_key_is_refused_at_any_depth_and_in_any_case_with_its_path() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let refusal = bench.refused(
         &[
             "job",
@@ -46,7 +46,7 @@ async fn a_forbidden_key_is_refused_at_any_depth_and_in_any_case_with_its_path()
 
 #[tokio::test]
 async fn a_payload_that_is_too_large_or_no_object_is_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let large = format!(r#"{{"a": "{}"}}"#, "x".repeat(9000));
     bench.refused(&["job", "enqueue", "k", "--payload", &large], "payload_too_large");
     bench.refused(&["job", "enqueue", "k", "--payload", "[1]"], "payload_not_object");
@@ -59,7 +59,7 @@ async fn a_payload_that_is_too_large_or_no_object_is_refused() {
 
 #[tokio::test]
 async fn nul_and_invalid_utf8_are_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let refusal = bench.refused(
         &["job", "enqueue", "k", "--payload", r#"{"a": "x\u0000"}"#],
         "text_invalid",
@@ -85,7 +85,7 @@ async fn nul_and_invalid_utf8_are_refused() {
 
 #[tokio::test]
 async fn negative_and_absurd_numbers_are_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.refused(&["job", "enqueue", "k", "--max-attempts", "0"], "number_out_of_range");
     bench.refused(&["job", "enqueue", "k", "--max-attempts", "-3"], "number_out_of_range");
     bench.refused(
@@ -112,7 +112,7 @@ async fn negative_and_absurd_numbers_are_refused() {
 
 #[tokio::test]
 async fn unknown_words_are_refused_and_the_nearest_is_named() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let refusal = bench.refused(&["job", "list", "--state", "qeued"], "state_unknown");
     assert!(refusal.to_string().contains("queued"), "{refusal}");
     let refusal = bench.refused(&["job", "enqueue", "k", "--priority", "urgnt"], "priority_unknown");
@@ -127,7 +127,7 @@ async fn unknown_words_are_refused_and_the_nearest_is_named() {
 
 #[tokio::test]
 async fn times_that_cannot_be_kept_are_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.refused(&["job", "enqueue", "k", "--due", "+90d"], "schedule_too_far");
     bench.refused(
         &["job", "enqueue", "k", "--due", "+2h", "--deadline", "+1h"],
@@ -142,7 +142,7 @@ async fn times_that_cannot_be_kept_are_refused() {
 
 #[tokio::test]
 async fn a_generator_never_holds_work() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.refused(&["job", "enqueue", "k", "--executor", "MOT"], "executor_cannot_claim");
     bench.refused(&["job", "claim", "--executor", "MOT"], "executor_cannot_claim");
     bench.refused(&["kind", "set", "k", "--executor", "MOT"], "executor_cannot_claim");
@@ -151,7 +151,7 @@ async fn a_generator_never_holds_work() {
 
 #[tokio::test]
 async fn a_closed_gate_comes_before_everything_else() {
-    let bench = Bench::closed().await;
+    let bench = Workbench::closed().await;
     let refusal = bench.refused(
         &["job", "enqueue", "", "--payload", r#"{"password": 1}"#],
         "gate_closed",
@@ -164,7 +164,7 @@ async fn a_closed_gate_comes_before_everything_else() {
 
 #[tokio::test]
 async fn a_kind_without_policy_is_refused_in_strict_mode_and_the_nearest_is_named() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.json(&["kind", "set", "mail.send"]);
     bench.json(&["config", "set", "queue.kind.strict", "true"]);
     let refusal = bench.refused(&["job", "enqueue", "mail.sned"], "kind_unknown");
@@ -174,7 +174,7 @@ async fn a_kind_without_policy_is_refused_in_strict_mode_and_the_nearest_is_name
 
 #[tokio::test]
 async fn a_foreign_tenant_s_job_is_not_found() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.json(&["tenant", "create", "acme"]);
     let job = bench.enqueue("k");
     bench.refused(&["--tenant", "acme", "job", "show", &job], "job_not_found");

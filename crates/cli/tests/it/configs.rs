@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::workbench::Workbench;
 
 #[tokio::test]
 async fn a_setting_is_read_set_listed_and_taken_back() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let key = "queue.lease.duration_sec";
     assert_eq!(bench.json(&["config", "get", key])["value"], 300);
     let set = bench.json(&["config", "set", key, "120"]);
@@ -20,7 +20,7 @@ async fn a_setting_is_read_set_listed_and_taken_back() {
 
 #[tokio::test]
 async fn a_setting_of_the_installation_holds_for_every_tenant_without_its_own() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.json(&["tenant", "create", "acme"]);
     let key = "queue.lease.duration_sec";
     bench.json(&["config", "set", key, "60", "--installation"]);
@@ -33,7 +33,7 @@ async fn a_setting_of_the_installation_holds_for_every_tenant_without_its_own() 
 
 #[tokio::test]
 async fn what_does_not_fit_a_setting_is_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.refused(&["config", "get", "queue.leese"], "config_unknown");
     bench.refused(&["config", "set", "queue.leese", "1"], "config_unknown");
     bench.refused(&["config", "set", "queue.lease.duration_sec", "-1"], "config_invalid");

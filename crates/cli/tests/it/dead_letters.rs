@@ -1,10 +1,10 @@
 //! Jobs that gave up.
 
-use crate::bench::{Bench, text_of};
+use crate::workbench::{Workbench, text_of};
 
 const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
 
-fn give_up(bench: &Bench) -> (String, String) {
+fn give_up(bench: &Workbench) -> (String, String) {
     let job = text_of(
         &bench.json(&["job", "enqueue", "k", "--payload", r#"{"order": 7}"#]),
         "job_id",
@@ -27,7 +27,7 @@ fn give_up(bench: &Bench) -> (String, String) {
 
 #[tokio::test]
 async fn a_dead_letter_is_triaged_previewed_and_replayed_once() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let (job, letter) = give_up(&bench);
     let shown = bench.json(&["dead-letter", "show", &letter]);
     assert_eq!(shown["job_id"], job.as_str());
@@ -57,7 +57,7 @@ async fn a_dead_letter_is_triaged_previewed_and_replayed_once() {
 
 #[tokio::test]
 async fn dead_letters_are_listed_by_status_and_fingerprint() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let (_, letter) = give_up(&bench);
     let shown = bench.json(&["dead-letter", "show", &letter]);
     let fingerprint = text_of(&shown, "fingerprint");
@@ -74,7 +74,7 @@ async fn dead_letters_are_listed_by_status_and_fingerprint() {
 
 #[tokio::test]
 async fn a_dead_letter_that_never_was_and_a_status_that_is_none_are_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.refused(&["dead-letter", "show", NOBODY], "dead_letter_not_found");
     bench.refused(&["dead-letter", "triage", NOBODY, "closed"], "dead_letter_not_found");
     bench.refused(&["dead-letter", "replay", NOBODY], "dead_letter_not_found");

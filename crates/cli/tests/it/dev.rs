@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::bench::{Answer, Bench, check_refusal, eventually, tenure};
+use crate::workbench::{Answer, Workbench, check_refusal, eventually, tenure};
 
 /// A data directory that the account of a server started by root can enter.
 pub(crate) fn data_dir() -> TempDir {
@@ -220,7 +220,7 @@ fn dev_reaps_by_itself() {
 
 #[tokio::test]
 async fn dev_uses_a_given_server_and_manages_nothing() {
-    let bench = Bench::empty().await;
+    let bench = Workbench::empty().await;
     let mut command = tenure();
     command.arg("dev").env("DATABASE_URL", bench.database.url());
     let dev = Dev::start(command);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::bench::{Bench, check_refusal, tenure};
+use crate::workbench::{Workbench, check_refusal, tenure};
 
 fn finding<'a>(findings: &'a [Value], check: &str) -> &'a Value {
     findings
@@ -13,7 +13,7 @@ fn finding<'a>(findings: &'a [Value], check: &str) -> &'a Value {
 
 #[tokio::test]
 async fn health_is_one_look() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.enqueue("k");
     bench.enqueue("k");
     bench.claim("k");
@@ -31,7 +31,7 @@ async fn health_is_one_look() {
 
 #[tokio::test]
 async fn a_healthy_installation_has_no_failures() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let findings = bench.lines(&["doctor"]);
     for check in [
         "connection",
@@ -54,7 +54,7 @@ async fn a_healthy_installation_has_no_failures() {
 
 #[tokio::test]
 async fn closed_gates_are_a_warning_with_a_next_step() {
-    let bench = Bench::closed().await;
+    let bench = Workbench::closed().await;
     let findings = bench.lines(&["doctor"]);
     let gates = finding(&findings, "gates");
     assert_eq!(gates["verdict"], "warn");
@@ -63,7 +63,7 @@ async fn closed_gates_are_a_warning_with_a_next_step() {
 
 #[tokio::test]
 async fn a_clock_that_was_replaced_fails() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.advance("1 hour").await;
     let answer = bench.run(["doctor", "--json"]);
     assert_eq!(answer.exit, 1, "{answer:?}");
@@ -77,7 +77,7 @@ async fn a_clock_that_was_replaced_fails() {
 
 #[tokio::test]
 async fn a_missing_schema_is_a_finding_not_a_riddle() {
-    let bench = Bench::empty().await;
+    let bench = Workbench::empty().await;
     let answer = bench.run(["doctor", "--json"]);
     assert_eq!(answer.exit, 1, "{answer:?}");
     let findings: Vec<Value> = answer

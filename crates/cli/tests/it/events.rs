@@ -5,10 +5,10 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::bench::{Bench, eventually, text_of};
+use crate::workbench::{Workbench, eventually, text_of};
 
 /// The events of a list, once there are this many.
-fn events(bench: &Bench, args: &[&str], count: usize) -> Vec<Value> {
+fn events(bench: &Workbench, args: &[&str], count: usize) -> Vec<Value> {
     eventually("events", || {
         let rows = bench.lines(&[&["event", "list"], args].concat());
         assert!(rows.len() <= count, "{rows:?}");
@@ -18,7 +18,7 @@ fn events(bench: &Bench, args: &[&str], count: usize) -> Vec<Value> {
 
 #[tokio::test]
 async fn events_are_read_from_a_cursor_on() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.enqueue("k");
     let seen = events(&bench, &["--kind", "job.enqueued"], 1);
     let cursor = text_of(&seen[0], "cursor");
@@ -35,7 +35,7 @@ async fn events_are_read_from_a_cursor_on() {
 
 #[tokio::test]
 async fn an_open_transaction_that_holds_events_back_is_told() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let holder = bench.database.connect().await.expect("connect");
     holder
         .batch_execute("begin; select pg_current_xact_id()")
@@ -49,7 +49,7 @@ async fn an_open_transaction_that_holds_events_back_is_told() {
 
 #[tokio::test]
 async fn whoever_follows_sees_each_event_once_as_it_happens() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let first = bench.enqueue("k");
     let mut command = bench.command(["event", "list", "--kind", "job.enqueued", "--follow", "--json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("run");

@@ -1,11 +1,11 @@
 //! Executors.
 
-use crate::bench::Bench;
+use crate::workbench::Workbench;
 
 #[tokio::test]
 async fn whoever_beats_is_alive() {
-    let bench = Bench::open().await;
-    let alive = |bench: &Bench| {
+    let bench = Workbench::open().await;
+    let alive = |bench: &Workbench| {
         let rows = bench.lines(&["executor", "list"]);
         assert_eq!(rows.len(), 8);
         rows.iter().find(|row| row["executor"] == "Agent").unwrap()["alive"]
@@ -32,7 +32,7 @@ async fn whoever_beats_is_alive() {
 
 #[tokio::test]
 async fn a_beat_that_says_nothing_true_is_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.refused(&["executor", "beat", "x", "--executor", "Robot"], "executor_unknown");
     bench.refused(&["executor", "beat", "x", "--executor", "MOT"], "executor_cannot_claim");
     bench.refused(

@@ -1,8 +1,8 @@
 //! Gates.
 
-use crate::bench::Bench;
+use crate::workbench::Workbench;
 
-fn closed(bench: &Bench) -> Vec<String> {
+fn closed(bench: &Workbench) -> Vec<String> {
     let rows = bench.lines(&["gate", "list"]);
     let closed = rows.iter().filter(|row| row["position"] == "closed");
     closed.map(|row| row["key"].as_str().unwrap().to_owned()).collect()
@@ -10,7 +10,7 @@ fn closed(bench: &Bench) -> Vec<String> {
 
 #[tokio::test]
 async fn migrating_alone_leaves_every_gate_closed_and_init_opens_them() {
-    let bench = Bench::closed().await;
+    let bench = Workbench::closed().await;
     assert_eq!(closed(&bench).len(), 4);
     let told = bench.text(&["init"]);
     assert!(told.contains("queue.job_substrate.enabled"), "{told}");
@@ -19,7 +19,7 @@ async fn migrating_alone_leaves_every_gate_closed_and_init_opens_them() {
 
 #[tokio::test]
 async fn a_gate_goes_by_its_short_name_too() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let answer = bench.lines(&["gate", "close", "heartbeat", "queue.notify.enabled"]);
     assert_eq!(answer.len(), 2);
     assert_eq!(closed(&bench), ["queue.heartbeat.enabled", "queue.notify.enabled"]);
@@ -32,7 +32,7 @@ async fn a_gate_goes_by_its_short_name_too() {
 
 #[tokio::test]
 async fn a_gate_that_is_none_is_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.refused(&["gate", "open", "jbos"], "config_unknown");
     bench.refused(&["gate", "close", "queue.kind.strict"], "config_unknown");
     bench.refused(&["gate", "close", "heartbeat", "jbos"], "config_unknown");

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::workbench::Workbench;
 
 #[tokio::test]
 async fn a_failed_job_waits_for_its_retry_and_a_permanent_failure_does_not() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     let failed = bench.json(&[
@@ -43,7 +43,7 @@ async fn a_failed_job_waits_for_its_retry_and_a_permanent_failure_does_not() {
 
 #[tokio::test]
 async fn a_snooze_and_a_release_cost_no_attempt() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     assert_eq!(
@@ -58,7 +58,7 @@ async fn a_snooze_and_a_release_cost_no_attempt() {
 
 #[tokio::test]
 async fn a_wrong_token_ends_nothing() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     let wrong = "00000000-0000-4000-8000-000000000000";
@@ -76,7 +76,7 @@ async fn a_wrong_token_ends_nothing() {
 
 #[tokio::test]
 async fn an_expired_lease_ends_nothing() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     bench.advance("1 hour").await;
@@ -86,7 +86,7 @@ async fn an_expired_lease_ends_nothing() {
 
 #[tokio::test]
 async fn a_snooze_needs_work_in_progress_and_a_sane_delay() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let claimed = &bench.json(&["job", "claim", "--kind", "k"])["job"];
     let token = claimed["token"].as_str().unwrap();
@@ -99,7 +99,7 @@ async fn a_snooze_needs_work_in_progress_and_a_sane_delay() {
 
 #[tokio::test]
 async fn a_result_that_is_too_large_is_refused_and_the_job_stays_held() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     let large = format!(r#"{{"a": "{}"}}"#, "x".repeat(9000));

@@ -1,12 +1,12 @@
 //! What operators do to jobs by their ids.
 
-use crate::bench::Bench;
+use crate::workbench::Workbench;
 
 const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
 
 #[tokio::test]
 async fn a_waiting_job_is_cancelled_at_once_and_a_running_one_is_asked() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let waiting = bench.enqueue("w");
     let done = bench.json(&["job", "cancel", &waiting, "--reason", "not needed"]);
     assert_eq!(done["state"], "cancelled");
@@ -27,7 +27,7 @@ async fn a_waiting_job_is_cancelled_at_once_and_a_running_one_is_asked() {
 
 #[tokio::test]
 async fn a_forced_cancel_takes_the_job_from_its_worker() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     let done = bench.json(&["job", "cancel", &job, "--reason", "runaway", "--force"]);
@@ -37,7 +37,7 @@ async fn a_forced_cancel_takes_the_job_from_its_worker() {
 
 #[tokio::test]
 async fn a_retry_runs_a_waiting_job_now() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let made = bench.json(&["job", "enqueue", "k", "--due", "+1h"]);
     let job = made["job_id"].as_str().unwrap();
     assert_eq!(
@@ -54,7 +54,7 @@ async fn a_retry_runs_a_waiting_job_now() {
 
 #[tokio::test]
 async fn a_waiting_job_can_be_moved_to_the_dead_letters() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     assert_eq!(
         bench.json(&["job", "dead-letter", &job, "--reason", "poison"])["state"],
@@ -65,7 +65,7 @@ async fn a_waiting_job_can_be_moved_to_the_dead_letters() {
 
 #[tokio::test]
 async fn a_job_that_never_was_is_not_found() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     for args in [
         vec!["job", "show", NOBODY],
         vec!["job", "timeline", NOBODY],
@@ -80,7 +80,7 @@ async fn a_job_that_never_was_is_not_found() {
 
 #[tokio::test]
 async fn an_operation_wants_a_reason() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     bench.refused(&["job", "cancel", &job], "usage");
     bench.refused(&["job", "cancel", &job, "--reason", " \t"], "name_blank");

@@ -1,10 +1,10 @@
 //! Looking at jobs.
 
-use crate::bench::{Answer, Bench};
+use crate::workbench::{Answer, Workbench};
 
 #[tokio::test]
 async fn a_list_is_filtered_and_paged() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let first = bench.enqueue("a");
     let second = bench.enqueue("a");
     bench.enqueue("b");
@@ -48,7 +48,7 @@ async fn a_list_is_filtered_and_paged() {
 
 #[tokio::test]
 async fn a_timeline_tells_who_did_what_and_when() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     bench.json(&["job", "complete", &job, &token]);
@@ -64,7 +64,7 @@ async fn a_timeline_tells_who_did_what_and_when() {
 
 #[tokio::test]
 async fn explain_says_why_a_job_does_not_run_and_what_to_do() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let made = bench.json(&["job", "enqueue", "k", "--due", "+1h"]);
     let job = made["job_id"].as_str().unwrap();
     let codes = |job: &str| -> Vec<String> {
@@ -85,7 +85,7 @@ async fn explain_says_why_a_job_does_not_run_and_what_to_do() {
 
 #[tokio::test]
 async fn a_stored_text_cannot_steer_the_terminal() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     bench.json(&[
@@ -109,7 +109,7 @@ async fn a_stored_text_cannot_steer_the_terminal() {
 
 #[tokio::test]
 async fn people_read_times_in_their_own_zone() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.enqueue("k");
     let answer = Answer::of(bench.command(["job", "list"]).env("TZ", "Asia/Tokyo"));
     assert!(answer.out.contains("+09:00"), "{answer:?}");
@@ -119,7 +119,7 @@ async fn people_read_times_in_their_own_zone() {
 
 #[tokio::test]
 async fn a_reader_who_has_seen_enough_is_no_failure() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     for _ in 0..3 {
         bench.enqueue("k");
     }

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, text_of};
+use crate::workbench::{Workbench, text_of};
 
 #[tokio::test]
 async fn a_job_goes_from_enqueue_to_done() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let made = bench.json(&["job", "enqueue", "mail.send", "--payload", r#"{"to": "ann"}"#]);
     assert_eq!(made["duplicate"], false);
     assert_eq!(made["state"], "queued");
@@ -36,7 +36,7 @@ async fn a_job_goes_from_enqueue_to_done() {
 
 #[tokio::test]
 async fn an_empty_queue_is_an_answer_and_no_failure() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     assert_eq!(bench.json(&["job", "claim", "--kind", "nothing"]), json!({"job": null}));
     assert!(bench.text(&["job", "claim", "--kind", "nothing"]).contains("no job"));
     assert_eq!(bench.text(&["--quiet", "job", "claim", "--kind", "nothing"]), "");
@@ -44,7 +44,7 @@ async fn an_empty_queue_is_an_answer_and_no_failure() {
 
 #[tokio::test]
 async fn a_waiting_claim_gets_the_job_that_comes_and_ends_when_none_does() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let mut waiting = bench.command(["job", "claim", "--kind", "late", "--wait", "60", "--json"]);
     let waiting = waiting.stdout(std::process::Stdio::piped()).spawn().expect("run");
     let job = bench.enqueue("late");
@@ -60,7 +60,7 @@ async fn a_waiting_claim_gets_the_job_that_comes_and_ends_when_none_does() {
 
 #[tokio::test]
 async fn a_script_reads_job_token_and_payload_from_one_line() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let id = bench.text(&[
         "--quiet",
         "job",
@@ -84,7 +84,7 @@ async fn a_script_reads_job_token_and_payload_from_one_line() {
 
 #[tokio::test]
 async fn every_option_of_enqueue_arrives() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let parent = bench.enqueue("parent");
     let made = bench.json(&[
         "job",
@@ -162,7 +162,7 @@ async fn every_option_of_enqueue_arrives() {
 
 #[tokio::test]
 async fn a_payload_comes_in_place_from_a_file_or_from_standard_input() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("payload.json");
     std::fs::write(&file, r#"{"from": "file"}"#).expect("write");
@@ -190,7 +190,7 @@ async fn a_payload_comes_in_place_from_a_file_or_from_standard_input() {
 
 #[tokio::test]
 async fn a_claim_takes_the_most_urgent_job_of_the_kinds_it_names() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.enqueue("other");
     bench.json(&["job", "enqueue", "a", "--priority", "bulk"]);
     let urgent = bench.json(&["job", "enqueue", "b", "--priority", "urgent"]);
@@ -203,7 +203,7 @@ async fn a_claim_takes_the_most_urgent_job_of_the_kinds_it_names() {
 
 #[tokio::test]
 async fn a_payload_keeps_its_numbers_digit_by_digit() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let payload = r#"{"big":123456789012345678901234567890,"exact":0.1000000000000000000001}"#;
     bench.text(&["job", "enqueue", "k", "--payload", payload]);
     let line = bench.text(&["--quiet", "job", "claim", "--kind", "k"]);

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::workbench::Workbench;
 
 #[tokio::test]
 async fn a_policy_is_set_shown_listed_and_taken_back_field_by_field() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let set = bench.json(&[
         "kind",
         "set",
@@ -42,7 +42,7 @@ async fn a_policy_is_set_shown_listed_and_taken_back_field_by_field() {
 
 #[tokio::test]
 async fn a_policy_that_cannot_be_kept_is_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.refused(&["kind", "show", "nothing"], "kind_not_found");
     bench.refused(&["kind", "set", "k", "--attempts-max", "0"], "number_out_of_range");
     bench.refused(

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bad_input;
-mod bench;
 mod configs;
 mod dead_letters;
 mod dev;
@@ -22,3 +21,4 @@ mod readme;
 mod reap;
 mod tenants;
 mod usage;
+mod workbench;

@@ -1,10 +1,10 @@
 //! Migrating, and what commands say when nobody did.
 
-use crate::bench::{Answer, Bench, tenure};
+use crate::workbench::{Answer, Workbench, tenure};
 
 #[tokio::test]
 async fn a_database_without_the_schema_is_refused_with_the_command_to_run() {
-    let bench = Bench::empty().await;
+    let bench = Workbench::empty().await;
     for args in [
         vec!["job", "list"],
         vec!["health"],
@@ -22,7 +22,7 @@ async fn a_database_without_the_schema_is_refused_with_the_command_to_run() {
 
 #[tokio::test]
 async fn migrate_says_what_it_did_and_does_it_once() {
-    let bench = Bench::empty().await;
+    let bench = Workbench::empty().await;
     let report = bench.json(&["migrate"]);
     assert_eq!(report["version"], tenure::migrate::SCHEMA_VERSION);
     assert_eq!(report["version_before"], serde_json::Value::Null);
@@ -37,7 +37,7 @@ async fn migrate_says_what_it_did_and_does_it_once() {
 
 #[tokio::test]
 async fn a_schema_of_another_age_is_refused() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let client = bench.database.connect().await.expect("connect");
     client
         .batch_execute("insert into tenure.migrations (version, name, checksum) values (9999, 'future', 'x')")
@@ -53,7 +53,7 @@ async fn a_schema_of_another_age_is_refused() {
 
 #[tokio::test]
 async fn differing_functions_warn_and_work() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let client = bench.database.connect().await.expect("connect");
     client
         .batch_execute("update tenure.installation set functions_hash = 'other'")
@@ -81,7 +81,7 @@ fn the_sql_is_printed_for_those_who_apply_it_themselves() {
 
 #[tokio::test]
 async fn init_migrates_opens_the_gates_and_says_so() {
-    let bench = Bench::empty().await;
+    let bench = Workbench::empty().await;
     let done = bench.json(&["init"]);
     assert_eq!(done["migrated"]["version"], tenure::migrate::SCHEMA_VERSION);
     assert_eq!(done["gates_open"].as_array().map(Vec::len), Some(4));

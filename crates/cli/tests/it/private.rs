@@ -1,6 +1,6 @@
 //! The throw-away database for scripts.
 
-use crate::bench::{Answer, tenure};
+use crate::workbench::{Answer, tenure};
 
 #[test]
 fn a_command_gets_a_database_of_its_own_and_its_exit_code_comes_back() {

@@ -8,8 +8,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::bench::tenure;
 use crate::dev::{Dev, data_dir, with_psql};
+use crate::workbench::tenure;
 
 const README: &str = include_str!("../../../../README.md");
 const END: &str = "end-of-the-block";

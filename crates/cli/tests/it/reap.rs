@@ -1,10 +1,10 @@
 //! The services, by hand.
 
-use crate::bench::Bench;
+use crate::workbench::Workbench;
 
 #[tokio::test]
 async fn the_reaper_shows_before_it_acts() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     bench.claim("k");
     assert!(bench.text(&["reap"]).contains("Nothing"));
@@ -18,7 +18,7 @@ async fn the_reaper_shows_before_it_acts() {
 
 #[tokio::test]
 async fn the_sweep_cleans_what_has_passed_its_retention() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
     bench.json(&["job", "complete", &job, &token]);

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use tenure::testing::TestCluster;
 
-use crate::bench::{Answer, Bench, check_refusal, tenure};
+use crate::workbench::{Answer, Workbench, check_refusal, tenure};
 
 #[tokio::test]
 async fn a_tenant_is_made_listed_and_worked_in() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     assert_eq!(bench.json(&["tenant", "create", "acme"])["name"], "acme");
     let names: Vec<_> = bench
         .lines(&["tenant", "list"])
@@ -26,7 +26,7 @@ async fn a_tenant_is_made_listed_and_worked_in() {
 
 #[tokio::test]
 async fn a_login_is_bound_and_unbound() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let bound = bench.json(&[
         "login",
         "bind",

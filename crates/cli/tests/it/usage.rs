@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::bench::{Answer, Bench, check_refusal, tenure};
+use crate::workbench::{Answer, Workbench, check_refusal, tenure};
 
 fn run(args: &[&str]) -> Answer {
     Answer::of(tenure().args(args))
@@ -112,7 +112,7 @@ fn without_a_database_the_refusal_says_how_to_get_one() {
 
 #[tokio::test]
 async fn the_environment_names_the_database_and_an_empty_variable_does_not() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     let answer = Answer::of(command(&["job", "list"]).env("DATABASE_URL", bench.database.url()));
     assert_eq!(answer.exit, 0, "{answer:?}");
     let dir = tempfile::tempdir().expect("a directory");
@@ -127,7 +127,7 @@ async fn the_environment_names_the_database_and_an_empty_variable_does_not() {
 
 #[tokio::test]
 async fn psql_opens_on_the_database_in_use_and_in_the_tenant_named() {
-    let bench = Bench::open().await;
+    let bench = Workbench::open().await;
     bench.json(&["tenant", "create", "a b"]);
     let answer = bench.run([
         "--tenant",

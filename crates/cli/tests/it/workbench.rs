@@ -59,28 +59,28 @@ impl Answer {
     }
 }
 
-pub(crate) struct Bench {
+pub(crate) struct Workbench {
     pub(crate) database: TestDatabase,
 }
 
-impl Bench {
+impl Workbench {
     /// Gates open.
-    pub(crate) async fn open() -> Bench {
-        Bench::copy_of(&OPEN, "init").await
+    pub(crate) async fn open() -> Workbench {
+        Workbench::copy_of(&OPEN, "init").await
     }
 
     /// Gates closed.
-    pub(crate) async fn closed() -> Bench {
-        Bench::copy_of(&CLOSED, "migrate").await
+    pub(crate) async fn closed() -> Workbench {
+        Workbench::copy_of(&CLOSED, "migrate").await
     }
 
     /// A database that knows nothing of Tenure.
-    pub(crate) async fn empty() -> Bench {
+    pub(crate) async fn empty() -> Workbench {
         let database = TestDatabase::empty().await.expect("an empty database");
-        Bench { database }
+        Workbench { database }
     }
 
-    async fn copy_of(template: &Template, command: &str) -> Bench {
+    async fn copy_of(template: &Template, command: &str) -> Workbench {
         let database = TestDatabase::new(template, async |url| {
             let answer = Answer::of(tenure().args([command, "--database-url", &url]));
             match answer.exit {
@@ -88,7 +88,7 @@ impl Bench {
                 _ => Err(format!("{answer:?}")),
             }
         });
-        Bench {
+        Workbench {
             database: database.await.expect("a database from the template"),
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::output::{Format, Output};
+use super::{Format, Output};
 
 const TICK: Duration = Duration::from_millis(100);
 
@@ -28,6 +28,38 @@ pub(crate) async fn step<T, E>(out: Output, doing: &str, work: impl Future<Outpu
         say(&format!("✓ {doing} ({:.1} s)", began.elapsed().as_secs_f64()));
     }
     result
+}
+
+/// How far something is that has an end: a bar on a terminal, nothing elsewhere.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    /// For so many of something.
+    pub(crate) fn new(out: Output, doing: &str, total: u64) -> Bar {
+        if out.format != Format::People || !io::stderr().is_terminal() {
+            let bar = ProgressBar::hidden();
+            return Bar { bar };
+        }
+        let template = "{msg} {wide_bar:.cyan/dim} {human_pos}/{human_len}  {per_sec}  {eta}";
+        let style = ProgressStyle::with_template(template).expect("a valid template");
+        let bar = ProgressBar::new(total).with_style(style).with_message(doing.to_owned());
+        bar.enable_steady_tick(TICK);
+        Bar { bar }
+    }
+
+    /// So many are done.
+    pub(crate) fn at(&self, position: u64) {
+        self.bar.set_position(position);
+    }
+}
+
+impl Drop for Bar {
+    /// What counts is the answer below it.
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 fn spinner(doing: &str) -> ProgressBar {
