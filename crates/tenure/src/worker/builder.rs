@@ -15,6 +15,9 @@ use super::{Context, Done, Failure, Handler, HandlerOptions, Worker};
 use crate::error::{Error, Result};
 use crate::pool::Pool;
 
+/// No waiting of a worker is meant to be longer: one day.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How a worker behaves.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
@@ -25,10 +28,19 @@ pub(super) struct Settings {
     pub(super) batch_max: usize,
     pub(super) buffer: usize,
     pub(super) lease: Option<Duration>,
+    pub(super) heartbeat_interval: Duration,
     pub(super) poll_interval: Duration,
     pub(super) drain: Duration,
     pub(super) grace: Duration,
     pub(super) listen_url: Option<String>,
+}
+
+impl Settings {
+    /// The lease to ask for.
+    pub(super) fn lease_seconds(&self) -> Option<i32> {
+        self.lease
+            .map(|lease| i32::try_from(lease.as_secs().max(1)).unwrap_or(i32::MAX))
+    }
 }
 
 /// Builds a [`Worker`].
@@ -52,6 +64,7 @@ impl WorkerBuilder {
                 batch_max: 500,
                 buffer: 0,
                 lease: None,
+                heartbeat_interval: Duration::from_secs(15),
                 poll_interval: Duration::from_secs(1),
                 drain: Duration::from_secs(30),
                 grace: Duration::from_secs(5),
@@ -171,21 +184,28 @@ impl WorkerBuilder {
         self
     }
 
+    /// The longest time between two heartbeats, by which cancel requests come; a third of the shortest lease if that is
+    /// less. By default 15 seconds.
+    pub fn heartbeat_interval(mut self, heartbeat_interval: Duration) -> WorkerBuilder {
+        self.settings.heartbeat_interval = heartbeat_interval.clamp(Duration::from_millis(10), LONGEST);
+        self
+    }
+
     /// How often to look for work when nobody tells that there is some. By default every second.
     pub fn poll_interval(mut self, poll_interval: Duration) -> WorkerBuilder {
-        self.settings.poll_interval = poll_interval;
+        self.settings.poll_interval = poll_interval.clamp(Duration::from_millis(1), LONGEST);
         self
     }
 
     /// How long running jobs may go on after a shutdown has begun. By default 30 seconds.
     pub fn drain(mut self, drain: Duration) -> WorkerBuilder {
-        self.settings.drain = drain;
+        self.settings.drain = drain.min(LONGEST);
         self
     }
 
     /// How long a handler that was told to stop may take. By default 5 seconds.
     pub fn grace(mut self, grace: Duration) -> WorkerBuilder {
-        self.settings.grace = grace;
+        self.settings.grace = grace.min(LONGEST);
         self
     }
 
@@ -250,7 +270,12 @@ impl WorkerBuilder {
                 ));
             }
         }
-        Ok(Worker::new(self.pool, self.settings, self.handlers, self.layers.into()))
+        Ok(Worker {
+            pool: self.pool,
+            settings: self.settings,
+            handlers: self.handlers,
+            layers: self.layers.into(),
+        })
     }
 }
 

@@ -66,10 +66,15 @@ pub struct Context {
     inner: Arc<Inner>,
 }
 
+/// What all runs of a worker share.
+pub(super) struct Home {
+    pub(super) worker: Arc<str>,
+    pub(super) pool: Pool,
+}
+
 struct Inner {
     job: ClaimedJob,
-    worker: Arc<str>,
-    pool: Pool,
+    home: Arc<Home>,
     deadline: Option<Instant>,
     /// A [`CancelReason`], or 0.
     stop: AtomicU8,
@@ -79,12 +84,11 @@ struct Inner {
 }
 
 impl Context {
-    pub(super) fn new(job: ClaimedJob, worker: Arc<str>, pool: Pool, deadline: Option<Instant>) -> Context {
+    pub(super) fn new(job: ClaimedJob, home: Arc<Home>, deadline: Option<Instant>) -> Context {
         Context {
             inner: Arc::new(Inner {
                 job,
-                worker,
-                pool,
+                home,
                 deadline,
                 stop: AtomicU8::new(0),
                 wish: OnceLock::new(),
@@ -116,7 +120,7 @@ impl Context {
 
     /// The name of the worker.
     pub fn worker(&self) -> &str {
-        &self.inner.worker
+        &self.inner.home.worker
     }
 
     /// When the run will be stopped as too long, by the handler's own timeout or the policy of its kind.
@@ -167,7 +171,7 @@ impl Context {
         if !self.may_progress() {
             return Ok(());
         }
-        let written = match self.inner.pool.get().await {
+        let written = match self.inner.home.pool.get().await {
             Ok(client) => jobs::progress(&*client, self.inner.job.hold(), &progress).await,
             Err(error) => Err(error),
         };

@@ -1,13 +1,13 @@
 //! Handlers: the code that runs jobs of a kind.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::run::Running;
 use super::{Context, Done, Failure};
 
 /// Runs the jobs of one kind. A closure will do too: [`WorkerBuilder::handler`](super::WorkerBuilder::handler).
@@ -103,9 +103,6 @@ impl std::fmt::Debug for HandlerOptions {
             .finish()
     }
 }
-
-/// A run that has been set up and not yet driven.
-pub(super) type Running = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
 /// A handler of any payload: reads it from the context's job and sets the run up.
 pub(super) type Erased = Arc<dyn Fn(Context) -> Running + Send + Sync>;

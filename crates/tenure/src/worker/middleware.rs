@@ -4,7 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::handler::{Erased, Running};
+use super::handler::Erased;
+use super::run::Running;
 use super::{Context, Done, Failure};
 
 /// Something around every run, of any kind.

@@ -25,14 +25,27 @@
 //! # }
 //! ```
 
+mod board;
 mod builder;
 mod context;
 mod done;
+mod ends;
 mod failure;
+mod groups;
 mod handler;
+mod heartbeat;
+mod held;
+mod kind;
+mod life;
+mod line;
+mod listening;
 mod middleware;
 mod report;
+mod run;
+mod runtime;
 mod shutdown;
+mod trouble;
+mod turns;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -46,12 +59,12 @@ pub use middleware::Next;
 pub use report::Report;
 pub use shutdown::shutdown_signal;
 
+use self::board::Phase;
 use self::builder::Settings;
 use self::handler::Erased;
 use self::middleware::Layer;
 use crate::error::Result;
 use crate::pool::Pool;
-use crate::store::jobs::{self, Claim, End};
 
 /// Runs jobs; see the [module](self).
 pub struct Worker {
@@ -67,63 +80,27 @@ impl Worker {
         WorkerBuilder::new(pool)
     }
 
-    fn new(
-        pool: Pool,
-        settings: Settings,
-        handlers: Vec<(String, HandlerOptions, Erased)>,
-        layers: Arc<[Layer]>,
-    ) -> Worker {
-        Worker {
-            pool,
-            settings,
-            handlers,
-            layers,
-        }
-    }
-
     /// Its name.
     pub fn name(&self) -> &str {
         &self.settings.name
     }
 
-    /// Works until `shutdown` is ready, then drains, cancels and gives back what is left.
+    /// Works until `shutdown` is ready. Then it claims nothing more and gives back what it has not started; running jobs
+    /// may go on for the time of [`drain`](WorkerBuilder::drain), are then told to stop, and what has not stopped after
+    /// the time of [`grace`](WorkerBuilder::grace) is stopped and given back, at no cost of an attempt.
+    ///
+    /// A database that cannot be reached is no error: the worker waits for it. An error is only what no waiting mends,
+    /// such as a missing right or an unknown executor, and only at the first claim.
+    ///
+    /// Dropping the future stops all its handlers at once; their jobs come back when their leases have run out.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<Report> {
-        let mut shutdown = std::pin::pin!(shutdown);
-        let mut report = Report::default();
-        let mut claim = Claim::new(&*self.settings.name)
-            .kinds(self.handlers.iter().map(|it| it.0.clone()))
-            .started();
-        claim.executor = self.settings.executor.clone();
-        claim.limit = i32::try_from(self.settings.concurrency.min(self.settings.batch_max)).ok();
-        loop {
-            let client = self.pool.get().await?;
-            let batch = jobs::claim_many(&*client, &claim).await?;
-            report.claimed += batch.len() as u64;
-            for job in batch {
-                let hold = job.hold();
-                let Some((_, _, handler)) = self.handlers.iter().find(|it| it.0 == job.kind) else {
-                    continue;
-                };
-                let context = Context::new(job, self.settings.name.clone(), self.pool.clone(), None);
-                let end = match Next::new(self.layers.clone(), handler.clone()).run(context).await {
-                    Ok(done) => {
-                        report.succeeded += 1;
-                        let mut end = End::succeeded(hold.job_id, hold.token);
-                        (end.result, end.result_ref) = (done.result, done.reference);
-                        end
-                    }
-                    Err(failure) => {
-                        report.failed += 1;
-                        End::failed(hold.job_id, hold.token, failure.message)
-                    }
-                };
-                jobs::end_many(&*client, &[end]).await?;
-            }
-            tokio::select! {
-                () = &mut shutdown => return Ok(report),
-                () = tokio::time::sleep(self.settings.poll_interval) => {}
-            }
-        }
+        life::live(self, Phase::Working, shutdown).await
+    }
+
+    /// Works until there is nothing more to claim and all it has claimed has ended: for tests and one-off programs. Jobs
+    /// that are not due yet are left alone.
+    pub async fn run_until_idle(self) -> Result<Report> {
+        life::live(self, Phase::UntilIdle, std::future::pending()).await
     }
 }
 

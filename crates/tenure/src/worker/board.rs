@@ -1,0 +1,431 @@
+//! What a worker has to do next. Decides and waits for nothing: the loops ask it, act, and tell it what came of it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::builder::Settings;
+use super::ends::{instead_of, instead_of_poison, released};
+use super::groups::{Ask, Flow, Group};
+use super::held::{HeldRuns, lease_of};
+use super::report::Report;
+use super::trouble::jittered;
+use crate::error::Error;
+use crate::store::jobs::{ClaimedJob, End, EndAnswer, Outcome};
+
+/// How long the database notifies us after a park.
+pub(super) const PARK_SECONDS: i32 = 60;
+/// A park is renewed after this time.
+const PARK_AGAIN: Duration = Duration::from_secs(PARK_SECONDS as u64 / 2);
+
+/// How far a worker's life is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Claims and runs.
+    Working,
+    /// Claims and runs until there is nothing more.
+    UntilIdle,
+    /// Claims no more.
+    Draining,
+    /// Handlers have been told to stop; nothing new is run.
+    Closing,
+}
+
+/// What to do next.
+pub(super) enum Step {
+    /// Record these ends, and claim.
+    Turn { ends: Vec<End>, ask: Option<Ask> },
+    /// Start these jobs of the buffer; slots are kept for them.
+    Start(Vec<Buffered>),
+    /// Say that we are idle.
+    Park,
+    /// Nothing, until then or until somebody wakes us.
+    Wait(Instant),
+    /// Nothing ever again.
+    Finished,
+}
+
+/// A job that was claimed ahead and not started.
+pub(super) struct Buffered {
+    pub(super) job: ClaimedJob,
+    pub(super) asked: Instant,
+}
+
+impl Buffered {
+    /// When it has waited for a large part of its lease: somebody else may have room for it.
+    fn give_back_at(&self) -> Instant {
+        self.asked + lease_of(&self.job) / 2
+    }
+}
+
+/// The state of a worker.
+pub(super) struct Board {
+    slots: usize,
+    free: usize,
+    groups: Vec<Group>,
+    next_group: usize,
+    batch_max: usize,
+    outbox: Vec<End>,
+    /// Steps under way.
+    under_way: usize,
+    pub(super) held: HeldRuns,
+    buffer: VecDeque<Buffered>,
+    buffer_max: usize,
+    /// Room in the buffer that a claim under way is to fill.
+    buffer_kept: usize,
+    /// The buffer was given back: it stays empty until a slot becomes free.
+    buffer_rests: bool,
+    poll_interval: Duration,
+    next_poll: Instant,
+    hold_until: Option<Instant>,
+    /// Somebody hears notifications.
+    pub(super) listening: bool,
+    parked: Option<Instant>,
+    parking: bool,
+    lanes: HashSet<i32>,
+    pub(super) phase: Phase,
+    pub(super) report: Report,
+}
+
+impl Board {
+    pub(super) fn new(settings: &Settings, groups: Vec<Group>, phase: Phase, now: Instant) -> Board {
+        Board {
+            slots: settings.concurrency,
+            free: settings.concurrency,
+            groups,
+            next_group: 0,
+            batch_max: settings.batch_max,
+            outbox: Vec::new(),
+            under_way: 0,
+            held: HeldRuns::new(settings.heartbeat_interval),
+            buffer: VecDeque::new(),
+            buffer_max: settings.buffer,
+            buffer_kept: 0,
+            buffer_rests: false,
+            poll_interval: settings.poll_interval,
+            next_poll: now + jittered(settings.poll_interval),
+            hold_until: None,
+            listening: false,
+            parked: None,
+            parking: false,
+            lanes: HashSet::new(),
+            phase,
+            report: Report::default(),
+        }
+    }
+
+    /// What to do next. What it answers is taken: the caller does it and tells how it went.
+    pub(super) fn step(&mut self, now: Instant) -> Step {
+        if let Some(until) = self.hold_until.filter(|until| *until > now) {
+            return Step::Wait(until);
+        }
+        self.hold_until = None;
+        let claiming = self.phase < Phase::Draining;
+        if claiming && self.next_poll <= now {
+            self.next_poll = now + jittered(self.poll_interval);
+            self.wake();
+        }
+        self.give_back(now);
+        if claiming && let Some(start) = self.start() {
+            self.under_way += 1;
+            return Step::Start(start);
+        }
+        let ask = if claiming { self.ask() } else { None };
+        if ask.is_some() || !self.outbox.is_empty() {
+            self.under_way += 1;
+            let ends = self.take_ends();
+            return Step::Turn { ends, ask };
+        }
+        if self.is_over() {
+            self.phase = self.phase.max(Phase::Draining);
+            return Step::Finished;
+        }
+        if claiming && self.is_park_due(now) {
+            self.under_way += 1;
+            self.parking = true;
+            return Step::Park;
+        }
+        Step::Wait(self.wait_until(now))
+    }
+
+    /// Whether another loop could do something at the same time.
+    pub(super) fn has_more(&self) -> bool {
+        !self.outbox.is_empty()
+            || (self.phase < Phase::Draining && (0..self.groups.len()).any(|at| self.limit(at, false) > 0))
+    }
+
+    fn take_ends(&mut self) -> Vec<End> {
+        if self.outbox.len() <= self.batch_max {
+            return std::mem::take(&mut self.outbox);
+        }
+        let rest = self.outbox.split_off(self.batch_max);
+        std::mem::replace(&mut self.outbox, rest)
+    }
+
+    /// How many jobs of a group to claim now. A turn that records ends claims along, also where nothing was found.
+    fn limit(&self, group: usize, along: bool) -> usize {
+        let worth_it = match self.groups[group].flow {
+            Flow::Asked | Flow::Flowing => true,
+            Flow::Dry => along,
+            Flow::Probing => false,
+        };
+        if !worth_it {
+            return 0;
+        }
+        let room = self.groups[group].room.unwrap_or(usize::MAX);
+        self.free.min(room).min(self.batch_max)
+    }
+
+    /// The next claim: each group in its turn, then the buffer, then whatever may go along with ends.
+    fn ask(&mut self) -> Option<Ask> {
+        let turns = |along| (0..self.groups.len()).map(move |n| (n, along));
+        let order: Vec<(usize, bool)> = turns(false).chain(turns(true)).collect();
+        for (n, along) in order {
+            if along && self.outbox.is_empty() {
+                break;
+            }
+            let group = (self.next_group + n) % self.groups.len();
+            let limit = self.limit(group, along);
+            if limit > 0 {
+                self.next_group = (group + 1) % self.groups.len();
+                self.free -= limit;
+                if let Some(room) = &mut self.groups[group].room {
+                    *room -= limit;
+                }
+                return Some(self.groups[group].ask(group, limit, false));
+            }
+        }
+        self.ask_for_buffer()
+    }
+
+    fn ask_for_buffer(&mut self) -> Option<Ask> {
+        let group = self.groups.iter().position(|group| group.room.is_none())?;
+        let coming = self.buffer.len() + self.buffer_kept;
+        // Half empty, or a claim for every job that leaves it.
+        if self.buffer_rests || coming > self.buffer_max / 2 || self.groups[group].flow != Flow::Flowing {
+            return None;
+        }
+        let limit = (self.buffer_max - coming).min(self.batch_max);
+        if limit == 0 {
+            return None;
+        }
+        self.buffer_kept += limit;
+        Some(self.groups[group].ask(group, limit, true))
+    }
+
+    fn start(&mut self) -> Option<Vec<Buffered>> {
+        let count = self.free.min(self.buffer.len()).min(self.batch_max);
+        self.free -= count;
+        (count > 0).then(|| self.buffer.drain(..count).collect())
+    }
+
+    /// Gives back what waited too long in the buffer, or all of it when nothing is started any more.
+    fn give_back(&mut self, now: Instant) {
+        let all = self.phase >= Phase::Draining;
+        while let Some(oldest) = self.buffer.front()
+            && (all || oldest.give_back_at() <= now)
+        {
+            self.outbox.push(released(oldest.job.job_id, oldest.job.token));
+            self.buffer.pop_front();
+            self.buffer_rests = true;
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let done = self.under_way == 0 && self.free == self.slots && self.buffer.is_empty() && self.held.is_empty();
+        match self.phase {
+            Phase::Working => false,
+            Phase::UntilIdle => done && self.groups.iter().all(|group| group.flow == Flow::Dry),
+            Phase::Draining | Phase::Closing => done,
+        }
+    }
+
+    fn is_park_due(&self, now: Instant) -> bool {
+        self.listening
+            && !self.parking
+            && self.is_idle()
+            && self
+                .parked
+                .is_none_or(|parked| now.duration_since(parked) >= PARK_AGAIN)
+    }
+
+    /// There are slots, and nothing to be had for them.
+    fn is_idle(&self) -> bool {
+        let nothing = |group: &Group| group.flow == Flow::Dry || group.room == Some(0);
+        self.free > 0 && self.groups.iter().all(nothing)
+    }
+
+    fn wait_until(&self, now: Instant) -> Instant {
+        let mut until = self.next_poll;
+        if let Some(oldest) = self.buffer.front() {
+            until = until.min(oldest.give_back_at());
+        }
+        if self.listening && !self.parking && self.is_idle() {
+            until = until.min(self.parked.map_or(now, |parked| parked + PARK_AGAIN));
+        }
+        until
+    }
+
+    /// There may be work in any group.
+    pub(super) fn wake(&mut self) {
+        self.groups.iter_mut().for_each(Group::wake);
+    }
+
+    /// There is work in this lane. Says whether it is one of ours.
+    pub(super) fn wake_lane(&mut self, lane: i32) -> bool {
+        let ours = self.lanes.contains(&lane);
+        if ours {
+            self.wake();
+        }
+        ours
+    }
+
+    /// The park stands: whatever comes from now on is told. What came before is found by one more look.
+    pub(super) fn parked(&mut self, lanes: Vec<i32>, now: Instant) {
+        self.parking = false;
+        self.parked = Some(now);
+        self.lanes = lanes.into_iter().collect();
+        self.wake();
+    }
+
+    /// Nobody will tell us; a new listener has to park anew.
+    pub(super) fn unparked(&mut self) {
+        self.listening = false;
+        self.parked = None;
+    }
+
+    /// The park failed.
+    pub(super) fn park_failed(&mut self) {
+        self.parking = false;
+    }
+
+    /// The claim brought these jobs; the slots it kept beyond them are free again.
+    pub(super) fn claimed(&mut self, ask: &Ask, jobs: &[ClaimedJob]) {
+        self.groups[ask.group].answered(ask, jobs);
+        self.report.claimed += jobs.len() as u64;
+        if ask.to_buffer {
+            self.buffer_kept -= ask.limit;
+        } else {
+            self.release(ask.group, ask.limit.saturating_sub(jobs.len()));
+        }
+    }
+
+    /// The claim came to nothing, and has to be made again.
+    pub(super) fn ask_failed(&mut self, ask: &Ask) {
+        self.groups[ask.group].failed();
+        if ask.to_buffer {
+            self.buffer_kept -= ask.limit;
+        } else {
+            self.release(ask.group, ask.limit);
+        }
+    }
+
+    /// Slots are free again.
+    pub(super) fn release(&mut self, group: usize, count: usize) {
+        self.free += count;
+        if let Some(room) = &mut self.groups[group].room {
+            *room += count;
+        }
+        self.buffer_rests &= count == 0;
+    }
+
+    /// Jobs for the buffer.
+    pub(super) fn store(&mut self, jobs: Vec<ClaimedJob>, asked: Instant) {
+        self.buffer.extend(jobs.into_iter().map(|job| Buffered { job, asked }));
+    }
+
+    /// Jobs that nobody will run any more.
+    pub(super) fn give_all_back(&mut self, jobs: &[ClaimedJob]) {
+        self.outbox
+            .extend(jobs.iter().map(|job| released(job.job_id, job.token)));
+    }
+
+    /// The kinds of a group.
+    pub(super) fn kinds(&self, group: usize) -> Vec<String> {
+        self.groups[group].kinds.clone()
+    }
+
+    /// Jobs whose start has to be asked for again; their slots are free again.
+    pub(super) fn start_failed(&mut self, batch: Vec<Buffered>, group: usize) {
+        self.release(group, batch.len());
+        for it in batch.into_iter().rev() {
+            self.buffer.push_front(it);
+        }
+    }
+
+    /// What the last step was about is done, or has failed.
+    pub(super) fn over(&mut self) {
+        self.under_way -= 1;
+    }
+
+    /// Ends to be recorded.
+    pub(super) fn post(&mut self, ends: impl IntoIterator<Item = End>) {
+        self.outbox.extend(ends);
+    }
+
+    /// Counts what the database said to these ends. It tells only what did not simply succeed.
+    pub(super) fn recorded(&mut self, ends: Vec<End>, answers: Vec<EndAnswer>) {
+        self.report.turns += 1;
+        if answers.is_empty() {
+            self.report.succeeded += ends.len() as u64;
+            return;
+        }
+        let answers: HashMap<_, _> = answers.into_iter().map(|answer| (answer.job_id, answer)).collect();
+        for end in ends {
+            match answers.get(&end.hold.job_id) {
+                None => self.count(end.outcome, None),
+                Some(answer) if answer.is_ended() => self.count(end.outcome, answer.state.as_deref()),
+                Some(answer) if answer.is_lost() => {
+                    tracing::warn!(job_id = %answer.job_id, status = %answer.status, "lease lost, result dropped");
+                    self.report.lost += 1;
+                }
+                Some(answer) => {
+                    let why = format!("The outcome of the run was refused: {}.", answer.status);
+                    self.replace(&end, instead_of(&end, &answer.status, &why), &answer.status);
+                }
+            }
+        }
+    }
+
+    /// An end that makes its statement fail, whatever else is in it.
+    pub(super) fn poisoned(&mut self, end: &End, error: &Error) {
+        self.replace(end, instead_of_poison(end, error), error.code());
+    }
+
+    fn replace(&mut self, end: &End, instead: Option<End>, code: &str) {
+        let job_id = end.hold.job_id;
+        match instead {
+            Some(instead) => {
+                tracing::warn!(%job_id, outcome = ?end.outcome, code, "outcome refused, a failure is recorded instead");
+                self.outbox.push(instead);
+            }
+            None => {
+                tracing::error!(%job_id, outcome = ?end.outcome, code, "outcome refused; the job's lease will run out");
+                self.report.lost += 1;
+            }
+        }
+    }
+
+    fn count(&mut self, outcome: Outcome, state: Option<&str>) {
+        let report = &mut self.report;
+        // A cancel request turns everything but success into its acknowledgement.
+        let counter = match outcome {
+            Outcome::Succeeded => &mut report.succeeded,
+            _ if state == Some("cancelled") => &mut report.cancelled,
+            Outcome::Failed | Outcome::FailedPermanently => &mut report.failed,
+            Outcome::Cancelled => &mut report.cancelled,
+            Outcome::Snoozed => &mut report.snoozed,
+            Outcome::Released => &mut report.released,
+        };
+        *counter += 1;
+    }
+
+    /// Nothing is asked of the database before then.
+    pub(super) fn hold(&mut self, until: Instant) {
+        self.hold_until = Some(self.hold_until.map_or(until, |at| at.max(until)));
+    }
+
+    /// How many ends were never recorded.
+    pub(super) fn unrecorded(&self) -> usize {
+        self.outbox.len()
+    }
+}

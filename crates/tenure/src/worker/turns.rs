@@ -1,0 +1,310 @@
+//! The loop that takes turns: the ends so far and the next claim in one statement.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep_until;
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+use super::board::{Buffered, PARK_SECONDS, Phase, Step};
+use super::groups::Ask;
+use super::line::Line;
+use super::runtime::Runtime;
+use super::trouble::Trouble;
+use crate::error::{Error, Result};
+use crate::store::jobs::{self, Claim, ClaimMode, ClaimedJob, End, Hold, Turn};
+
+/// A statement that is not answered in this time never will be: the connection is given up.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+
+/// One of the loops, with its connection.
+pub(super) struct Turns {
+    runtime: Arc<Runtime>,
+    line: Line,
+    /// Of the next claim. Stays the same after a claim that may or may not have been made: if it was, and only shows
+    /// later, the next one is refused instead of leaving those jobs to nobody.
+    token: Uuid,
+    /// A claim has been made before: what goes wrong now is no matter of how the worker was set up.
+    proven: bool,
+}
+
+impl Turns {
+    pub(super) fn new(runtime: Arc<Runtime>) -> Turns {
+        Turns {
+            line: Line::new(runtime.pool.clone()),
+            runtime,
+            token: Uuid::new_v4(),
+            proven: false,
+        }
+    }
+
+    /// Takes turns until there is nothing more to do. Fails only when the worker is set up in a way that cannot work.
+    pub(super) async fn run(mut self) -> Result<()> {
+        let runtime = self.runtime.clone();
+        loop {
+            // Interest first, then the look: what happens between the two wakes us.
+            let mut woken = std::pin::pin!(runtime.turns.notified());
+            woken.as_mut().enable();
+            let (step, more) = {
+                let mut board = runtime.board();
+                let step = board.step(Instant::now());
+                (step, board.has_more())
+            };
+            match step {
+                Step::Finished => {
+                    runtime.turns.notify_waiters();
+                    return Ok(());
+                }
+                Step::Wait(until) => {
+                    tokio::select! {
+                        () = woken => {}
+                        () = sleep_until(until.into()) => {}
+                    }
+                    continue;
+                }
+                _ if more => runtime.turns.notify_one(),
+                _ => {}
+            }
+            match step {
+                Step::Turn { ends, ask } => self.turn(ends, ask).await?,
+                Step::Start(batch) => self.start(batch).await,
+                Step::Park => self.park().await,
+                Step::Finished | Step::Wait(_) => {}
+            }
+            let mut board = runtime.board();
+            board.over();
+            if board.phase >= Phase::UntilIdle {
+                // Others may be waiting for us to be the last.
+                runtime.turns.notify_waiters();
+            }
+        }
+    }
+
+    async fn turn(&mut self, ends: Vec<End>, ask: Option<Ask>) -> Result<()> {
+        let claim = self.claim(ask.as_ref());
+        let asked = Instant::now();
+        match self.ask(async |client| jobs::turn(client, &ends, &claim).await).await {
+            Ok(turn) => {
+                self.answered(turn, ends, ask, asked);
+                Ok(())
+            }
+            Err(error) => self.failed(error, ends, ask, asked).await,
+        }
+    }
+
+    fn claim(&self, ask: Option<&Ask>) -> Claim {
+        let settings = &self.runtime.settings;
+        let mut claim = Claim::new(&*settings.name).limit(0);
+        if let Some(ask) = ask {
+            claim.kinds = Some(self.runtime.board().kinds(ask.group));
+            claim.executor = settings.executor.clone();
+            claim.limit = i32::try_from(ask.limit).ok();
+            claim.lease_seconds = settings.lease_seconds();
+            claim.mode = if ask.to_buffer {
+                ClaimMode::Leased
+            } else {
+                ClaimMode::Started
+            };
+            claim.token = Some(self.token);
+            claim.lane_after = ask.lane_after;
+            claim.hint = ask.hint;
+        }
+        claim
+    }
+
+    fn answered(&mut self, turn: Turn, ends: Vec<End>, ask: Option<Ask>, asked: Instant) {
+        self.runtime.log.fine(&self.runtime.settings.name);
+        self.runtime.board().recorded(ends, turn.ends);
+        if let Some(ask) = ask {
+            self.proven = true;
+            self.token = Uuid::new_v4();
+            self.claimed(&ask, turn.jobs, asked);
+        }
+    }
+
+    /// New work: to its handlers, or to the buffer.
+    fn claimed(&self, ask: &Ask, jobs: Vec<ClaimedJob>, asked: Instant) {
+        let mut board = self.runtime.board();
+        board.claimed(ask, &jobs);
+        if ask.to_buffer {
+            board.store(jobs, asked);
+        } else if board.phase == Phase::Closing {
+            board.release(ask.group, jobs.len());
+            board.give_all_back(&jobs);
+        } else {
+            drop(board);
+            self.runtime.dispatch(jobs, asked, ask.group);
+        }
+    }
+
+    async fn failed(&mut self, error: Error, ends: Vec<End>, ask: Option<Ask>, asked: Instant) -> Result<()> {
+        let trouble = Trouble::of(&error);
+        if trouble == Trouble::Other && !ends.is_empty() {
+            let split = self.record_apart(ends).await;
+            let Some(ask) = ask else { return Ok(()) };
+            self.runtime.board().ask_failed(&ask);
+            // With the ends recorded as they were, it was the claim.
+            return match split {
+                Whole::Yes => self.claim_refused(error),
+                Whole::No => Ok(()),
+            };
+        }
+        self.runtime.board().post(ends);
+        match (trouble, ask) {
+            (Trouble::Connection | Trouble::TokenReused, Some(ask)) => {
+                // The ends go with the turn of another loop, if there is one.
+                self.runtime.turns.notify_one();
+                self.recover(&error, ask, asked).await;
+                return Ok(());
+            }
+            (_, Some(ask)) => self.runtime.board().ask_failed(&ask),
+            (_, None) => {}
+        }
+        match trouble {
+            Trouble::Other => self.claim_refused(error),
+            _ => {
+                self.hold(&error);
+                Ok(())
+            }
+        }
+    }
+
+    /// A claim that never worked will not work by itself.
+    fn claim_refused(&self, error: Error) -> Result<()> {
+        if !self.proven {
+            return Err(error);
+        }
+        self.hold(&error);
+        Ok(())
+    }
+
+    /// Leaves the database alone for a while.
+    fn hold(&self, error: &Error) {
+        let settings = &self.runtime.settings;
+        let mut delay = self.runtime.log.trouble(&settings.name, error);
+        if Trouble::of(error) == Trouble::Gate {
+            delay = settings.poll_interval;
+        }
+        self.runtime.board().hold(Instant::now() + delay);
+    }
+
+    /// Finds out what became of a claim whose answer was lost, as soon as there is a database to ask.
+    async fn recover(&mut self, error: &Error, ask: Ask, asked: Instant) {
+        let name = self.runtime.settings.name.clone();
+        let mut delay = match Trouble::of(error) {
+            Trouble::TokenReused => Duration::ZERO,
+            _ => self.runtime.log.trouble(&name, error),
+        };
+        let token = self.token;
+        loop {
+            tokio::time::sleep(delay).await;
+            match self.ask(async |client| jobs::held(client, token).await).await {
+                Ok(jobs) => {
+                    self.runtime.log.fine(&name);
+                    if !jobs.is_empty() || Trouble::of(error) == Trouble::TokenReused {
+                        self.token = Uuid::new_v4();
+                    }
+                    if jobs.is_empty() {
+                        self.runtime.board().ask_failed(&ask);
+                    } else {
+                        self.claimed(&ask, jobs, asked);
+                    }
+                    return;
+                }
+                Err(error) => delay = self.runtime.log.trouble(&name, &error),
+            }
+        }
+    }
+
+    /// Records ends in ever smaller parts, without a claim, until what cannot be recorded is alone.
+    async fn record_apart(&mut self, ends: Vec<End>) -> Whole {
+        let mut parts = vec![ends];
+        let mut whole = Whole::Yes;
+        let claim = self.claim(None);
+        while let Some(mut part) = parts.pop() {
+            match self.ask(async |client| jobs::turn(client, &part, &claim).await).await {
+                Ok(turn) => self.runtime.board().recorded(part, turn.ends),
+                Err(error) if Trouble::of(&error) != Trouble::Other => {
+                    let mut board = self.runtime.board();
+                    board.post(part);
+                    board.post(parts.into_iter().flatten());
+                    drop(board);
+                    self.hold(&error);
+                    return Whole::No;
+                }
+                Err(error) => {
+                    whole = Whole::No;
+                    if part.len() == 1 {
+                        self.runtime.board().poisoned(&part[0], &error);
+                    } else {
+                        parts.push(part.split_off(part.len() / 2));
+                        parts.push(part);
+                    }
+                }
+            }
+        }
+        whole
+    }
+
+    /// Starts jobs of the buffer, and runs those whose start is confirmed.
+    async fn start(&mut self, batch: Vec<Buffered>) {
+        let holds: Vec<Hold> = batch.iter().map(|it| it.job.hold()).collect();
+        let group = self.runtime.kinds.get(&batch[0].job.kind).map_or(0, |kind| kind.group);
+        let answers = match self.ask(async |client| jobs::start_many(client, &holds).await).await {
+            Ok(answers) => answers,
+            Err(error) => {
+                self.runtime.board().start_failed(batch, group);
+                return self.hold(&error);
+            }
+        };
+        let mut ready: Vec<(Instant, Vec<ClaimedJob>)> = Vec::new();
+        let mut refused = 0;
+        for (it, answer) in batch.into_iter().zip(answers) {
+            if !answer.is_confirmed() {
+                refused += 1;
+                tracing::warn!(job_id = %answer.job_id, status = %answer.status, "not started, dropped from the buffer");
+                continue;
+            }
+            let mut job = it.job;
+            job.state = "in_progress".to_owned();
+            (job.started_at, job.run_until) = (answer.started_at, answer.run_until);
+            match ready.last_mut() {
+                Some((asked, jobs)) if *asked == it.asked => jobs.push(job),
+                _ => ready.push((it.asked, vec![job])),
+            }
+        }
+        self.runtime.board().release(group, refused);
+        for (asked, jobs) in ready {
+            self.runtime.dispatch(jobs, asked, group);
+        }
+    }
+
+    /// Says that we are idle: from then on an enqueue tells us.
+    async fn park(&mut self) {
+        let runtime = self.runtime.clone();
+        let kinds: Vec<String> = runtime.kinds.keys().cloned().collect();
+        let executor = runtime.settings.executor.as_deref();
+        let parked = self
+            .ask(async |client| jobs::park(client, executor, Some(&kinds), Some(PARK_SECONDS)).await)
+            .await;
+        match parked {
+            Ok(lanes) => runtime.board().parked(lanes, Instant::now()),
+            Err(error) => {
+                runtime.board().park_failed();
+                self.hold(&error);
+            }
+        }
+    }
+
+    async fn ask<T>(&mut self, question: impl AsyncFnOnce(&Client) -> Result<T>) -> Result<T> {
+        self.line.ask(ANSWER_MAX, question).await
+    }
+}
+
+/// Whether ends could be recorded as they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    Yes,
+    No,
+}
