@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::Behalf;
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::output::{Column, shown};
+use crate::output::{Column, json_of, shown};
 use crate::values::{Moment, Number};
 
 const LIST: &[Column] = &[
@@ -128,6 +128,7 @@ impl DeadLetter {
 
 impl List {
     async fn run(self, mut session: Session) -> Outcome {
+        let limit = self.limit.read("limit")?;
         let before = match self
             .before
             .as_deref()
@@ -142,12 +143,20 @@ impl List {
             kind: self.kind,
             fingerprint: self.fingerprint,
             before: before.map(|at| Timestamp::from_micros(at.as_microsecond())),
-            limit: Some(self.limit.read("limit")?),
+            limit: Some(limit),
         };
         let rows = session
             .call(async |tx| dead_letters::dead_letter_list(tx, &filter).await)
             .await?;
-        session.out.list(LIST, &rows, &["dead_letter_id"], "No dead letters.")
+        session.out.list(LIST, &rows, &["dead_letter_id"], "No dead letters.")?;
+        if usize::try_from(limit).is_ok_and(|limit| rows.len() == limit)
+            && let Some(last) = rows.last()
+        {
+            let moved_at = json_of(&last.moved_at)?;
+            let moved_at = moved_at.as_str().unwrap_or_default();
+            session.out.note(&format!("There may be more: --before {moved_at}"));
+        }
+        Ok(())
     }
 }
 

@@ -77,8 +77,15 @@ impl List {
             let rows: Vec<Value> = events.iter().map(json_of).collect::<Result<_, _>>()?;
             if !self.follow {
                 let whole = usize::try_from(limit).is_ok_and(|limit| rows.len() < limit);
+                let last = rows.last().map(|row| shown("cursor", &row["cursor"]));
                 print(&session, rows)?;
-                return if whole { tell_lag(&mut session).await } else { Ok(()) };
+                return match last {
+                    Some(cursor) if !whole => {
+                        session.out.note(&format!("There may be more: --after {cursor}"));
+                        Ok(())
+                    }
+                    _ => tell_lag(&mut session).await,
+                };
             }
             follow(&session, &rows)?;
             match rows.last().and_then(|row| row["cursor"].as_str()) {

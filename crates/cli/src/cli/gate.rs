@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tenure::store::config::{self, ConfigEntry, GatePosition};
-use tenure::store::for_every_tenant;
+use tenure::store::{as_tenant, for_every_tenant, tenants};
 use tokio_postgres::Transaction;
 
 use super::Behalf;
@@ -18,6 +18,9 @@ const LIST: &[Column] = &[
     Column("ORIGIN", "origin"),
     Column("MEANING", "description"),
 ];
+/// Tenants that are asked whether they keep a gate otherwise than the installation.
+const TENANTS_ASKED_MAX: usize = 500;
+
 const CHANGED: &[Column] = &[Column("GATE", "key"), Column("POSITION", "position")];
 
 #[derive(Debug, Subcommand)]
@@ -72,7 +75,7 @@ impl Change {
     /// All or none: the gates change in one transaction.
     async fn run(self, mut session: Session, position: GatePosition) -> Outcome {
         let behalf = self.behalf.on_behalf_of.as_deref();
-        let rows = session
+        let (rows, apart) = session
             .together(async |tx| {
                 if self.installation {
                     for_every_tenant(tx).await?;
@@ -83,15 +86,23 @@ impl Change {
                     self.gates.iter().map(|gate| key_of(gate)).collect()
                 };
                 let rows = set(tx, &keys, position, behalf).await?;
-                if self.installation {
-                    check_installation(tx, &keys).await?;
+                if !self.installation {
+                    return Ok((rows, Vec::new()));
                 }
-                Ok(rows)
+                check_installation(tx, &keys).await?;
+                Ok((rows, tenants_apart(tx, &keys, position).await?))
             })
             .await?;
         session
             .out
-            .list(CHANGED, &rows, &["key", "position"], "There are no gates.")
+            .list(CHANGED, &rows, &["key", "position"], "There are no gates.")?;
+        if !apart.is_empty() {
+            session.out.warn(&format!(
+                "a tenant's own setting still holds: {}. To change it: tenure --tenant NAME gate …",
+                apart.join("; ")
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -123,6 +134,26 @@ async fn set(
         rows.push(json!({"key": key, "position": position(&answer["value"])}));
     }
     Ok(rows)
+}
+
+/// Which tenants have set one of these gates themselves, and otherwise. More than a few hundred are not asked for.
+async fn tenants_apart(tx: &Transaction<'_>, keys: &[String], to: GatePosition) -> tenure::Result<Vec<String>> {
+    let mut apart = Vec::new();
+    for tenant in tenants::tenant_list(tx).await?.iter().take(TENANTS_ASKED_MAX) {
+        as_tenant(tx, &tenant.name, None).await?;
+        let entries = config::config_list(tx).await?;
+        let own = entries
+            .iter()
+            .filter(|entry| keys.contains(&entry.key) && entry.origin == "tenant")
+            .filter(|entry| (entry.value == true) != (to == GatePosition::Open));
+        let gates: Vec<String> = own
+            .map(|entry| format!("{} {}", entry.key, position(&entry.value)))
+            .collect();
+        if !gates.is_empty() {
+            apart.push(format!("{} has {}", tenant.name, gates.join(", ")));
+        }
+    }
+    Ok(apart)
 }
 
 async fn keys(tx: &Transaction<'_>) -> tenure::Result<Vec<String>> {

@@ -1,5 +1,6 @@
 //! `tenure dev`: a private database, migrated, with gates open and services running, until somebody stops it.
 
+mod hello;
 mod reset;
 mod welcome;
 
@@ -15,7 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::cli::{migrate_to, migrated_sentence, open_all_gates};
-use crate::connect::{Choice, Place, without_password};
+use crate::connect::{Choice, Place, in_tenant, without_password};
 use crate::errors::{Failure, Outcome, refuse};
 use crate::output::{Format, Output, step};
 use crate::stop::Stop;
@@ -24,7 +25,7 @@ use self::welcome::welcome;
 
 /// The database of the cluster that holds the schema.
 const DATABASE: &str = "postgres";
-/// One for each service, and one to spare.
+/// One for each service, or two for the worker, and one to spare.
 const CONNECTIONS_MAX: usize = 3;
 
 #[derive(Debug, Args)]
@@ -38,6 +39,9 @@ pub(crate) struct Dev {
     /// Also listen on this port of 127.0.0.1; the Unix socket is always there
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// Do not run jobs of the kind hello
+    #[arg(long)]
+    no_worker: bool,
 }
 
 impl Dev {
@@ -67,7 +71,12 @@ impl Dev {
             (None, Choice::Private { .. }) => unreachable!("a private choice has a server"),
         };
         let tcp_url = server.as_ref().and_then(|cluster| cluster.tcp_url(DATABASE));
-        let running = Running { server, out, place };
+        let running = Running {
+            server,
+            out,
+            place,
+            worker: !self.no_worker,
+        };
         let prepared = tokio::select! {
             prepared = running.prepare(&url) => prepared,
             () = stop.asked() => return running.stop(None).await,
@@ -106,6 +115,8 @@ struct Running {
     server: Option<Cluster>,
     out: Output,
     place: Place,
+    /// Whether jobs of the kind hello are run here.
+    worker: bool,
 }
 
 impl Running {
@@ -128,7 +139,7 @@ impl Running {
                     &json!({"ready": url, "tcp_url": tcp_url, "data_dir": data_dir, "gates_open": gates, "pid": pid}),
                 );
             }
-            Format::People => self.out.text(&welcome(choice, url, tcp_url, gates))?,
+            Format::People => self.out.text(&welcome(choice, url, tcp_url, gates, self.worker))?,
             Format::Quiet => {}
         }
         self.out.text(&format!("ready: {url}"))
@@ -144,9 +155,14 @@ impl Running {
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
         let (reaping, sweeping) = (pool.clone(), pool.clone());
-        let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended));
+        let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended.clone()));
         services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
         services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
+        if self.worker {
+            let (url, out) = (in_tenant(url, self.place.tenant()?.as_deref()), self.out);
+            let pool = Pool::new(&url, &options)?;
+            services.spawn(async move { hello::run(pool, &url, out, closed(ended)).await });
+        }
 
         let failure = tokio::select! {
             () = stop.asked() => None,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::connect::{Choice, URL_VARIABLE};
 
 /// The text below the steps, ended by the line that scripts wait for.
-pub(super) fn welcome(choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String]) -> String {
+pub(super) fn welcome(choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String], worker: bool) -> String {
     let tenure = command(choice);
     let psql = match choice {
         Choice::Private { .. } => format!("psql '{url}'"),
@@ -27,18 +27,26 @@ pub(super) fn welcome(choice: &Choice, url: &str, tcp_url: Option<&str>, gates: 
     }
     line("gates", &format!("open: {}", gates.join(", ")));
     line("services", "reaper and retention run here");
+    let (enqueue, wait) = match worker {
+        true => {
+            line("worker", "one for jobs of the kind hello runs here");
+            ("Enqueue a job. The worker here runs it at once", " --wait 10")
+        }
+        false => ("Enqueue a job. No worker runs it (--no-worker)", ""),
+    };
     write!(
         text,
         r#"
 Try this in another terminal:
 
-  1. Enqueue a job, and look at it:
-     {tenure} job enqueue hello --payload '{{"name": "world"}}'
+  1. {enqueue}:
+     {tenure} job enqueue hello --payload '{{"name": "world"}}'{wait}
      {tenure} job list
 
-  2. Be a worker: claim it and complete it.
-     {tenure} --quiet job claim --kind hello --start | while read -r job token payload; do
-       {tenure} job complete "$job" "$token" --result '{{"said": "hello world"}}'
+  2. Be the worker of another kind: claim its job and complete it.
+     {tenure} job enqueue greet --payload '{{"name": "you"}}'
+     {tenure} --quiet job claim --kind greet --start | while read -r job token payload; do
+       {tenure} job complete "$job" "$token" --result '{{"said": "good morning"}}'
      done
 
   3. See what happened:

@@ -1,7 +1,7 @@
 //! A command line that cannot be understood, told in the form of every other refusal.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Error};
+use clap::{Command, CommandFactory, Error};
 use tenure_core::{Refusal, codes, names};
 
 use crate::cli::Cli;
@@ -16,6 +16,9 @@ pub(crate) fn refusal_of(error: &Error) -> Refusal {
             "Convert the argument, or write it into a file that is UTF-8.",
         );
     }
+    if let Some(refusal) = bad_id(error) {
+        return refusal;
+    }
     let rendered = error.render().to_string();
     let what = what(error).unwrap_or_else(|| headline(&rendered));
     let usage = usage_line(&rendered);
@@ -25,6 +28,28 @@ pub(crate) fn refusal_of(error: &Error) -> Refusal {
         |usage| format!("The usage is: {usage}"),
     );
     Refusal::new(codes::USAGE, what, why, next)
+}
+
+/// What is no id, and where ids are found.
+fn bad_id(error: &Error) -> Option<Refusal> {
+    std::error::Error::source(error)?.downcast_ref::<uuid::Error>()?;
+    let argument = as_text(error.get(ContextKind::InvalidArg)?)?;
+    let value = as_text(error.get(ContextKind::InvalidValue)?)?;
+    let next = if argument.contains("TOKEN") {
+        "Give the token that `tenure job claim` printed beside the job's id."
+    } else if argument.contains("DEAD_LETTER") {
+        "Copy it from `tenure dead-letter list`."
+    } else if argument.contains("JOB") {
+        "Copy it from `tenure job list`."
+    } else {
+        "Give one of that form."
+    };
+    Some(Refusal::new(
+        codes::USAGE,
+        format!("{} is {value:?}.", argument.replace(['<', '>'], "")),
+        "It must be an id, such as 01890000-0000-7000-8000-000000000000.",
+        next,
+    ))
 }
 
 fn what(error: &Error) -> Option<String> {
@@ -67,16 +92,28 @@ fn next(error: &Error, usage: Option<&str>) -> String {
     let suggestion = suggested.iter().find_map(|kind| as_text(error.get(*kind)?));
     match suggestion.or_else(|| nearest_command(error, usage?)) {
         Some(word) => format!("Did you mean {word}? --help shows all."),
-        None => match error.get(ContextKind::ValidSubcommand).and_then(as_text) {
-            Some(words) => format!("Use one of: {words}."),
-            None => "Read --help of this command.".to_owned(),
-        },
+        None if error.get(ContextKind::ValidSubcommand).is_some() => {
+            let words: Vec<String> = usage
+                .and_then(command_of)
+                .iter()
+                .flat_map(|command| visible(command).map(str::to_owned))
+                .collect();
+            format!("Use one of: {}.", words.join(", "))
+        }
+        None => "Read --help of this command.".to_owned(),
     }
 }
 
 /// The parser misses swapped letters in short words; the usage line says which commands there are to choose from.
 fn nearest_command(error: &Error, usage: &str) -> Option<String> {
     let word = as_text(error.get(ContextKind::InvalidSubcommand)?)?;
+    let command = command_of(usage)?;
+    let names: Vec<&str> = visible(&command).collect();
+    names::nearest(&word, names).map(|name| format!("'{name}'"))
+}
+
+/// The command that a usage line is about.
+fn command_of(usage: &str) -> Option<Command> {
     let mut command = Cli::command();
     for name in usage
         .split_whitespace()
@@ -85,9 +122,13 @@ fn nearest_command(error: &Error, usage: &str) -> Option<String> {
     {
         command = command.find_subcommand(name)?.clone();
     }
+    Some(command)
+}
+
+/// Its commands for people.
+fn visible(command: &Command) -> impl Iterator<Item = &str> {
     let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
-    let names: Vec<&str> = visible.map(|command| command.get_name()).collect();
-    names::nearest(&word, names).map(|name| format!("'{name}'"))
+    visible.map(Command::get_name)
 }
 
 fn as_text(value: &ContextValue) -> Option<String> {

@@ -83,3 +83,19 @@ async fn a_dead_letter_that_never_was_and_a_status_that_is_none_are_refused() {
     let (_, letter) = give_up(&bench);
     bench.refused(&["dead-letter", "triage", &letter, "ignored"], "value_unknown");
 }
+
+#[tokio::test]
+async fn a_page_of_dead_letters_says_how_the_next_is_asked_for() {
+    let bench = Workbench::open().await;
+    let (_, older) = give_up(&bench);
+    give_up(&bench);
+    let answer = bench.run(["dead-letter", "list", "--limit", "1"]);
+    let (_, before) = answer
+        .err
+        .trim()
+        .split_once("There may be more: --before ")
+        .expect("a hint");
+    let rest = bench.lines(&["dead-letter", "list", "--before", before]);
+    assert_eq!(rest.len(), 1);
+    assert_eq!(text_of(&rest[0], "dead_letter_id"), older);
+}

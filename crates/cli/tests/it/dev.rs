@@ -117,8 +117,8 @@ fn a_stranger_gets_from_dev_to_a_finished_job_in_another_terminal() {
         "it says that gates are open: {}",
         dev.welcome
     );
-    let job = json(dir.path(), &["job", "enqueue", "hello"]);
-    let claimed = &json(dir.path(), &["job", "claim", "--kind", "hello", "--start"])["job"];
+    let job = json(dir.path(), &["job", "enqueue", "greet"]);
+    let claimed = &json(dir.path(), &["job", "claim", "--kind", "greet", "--start"])["job"];
     assert_eq!(claimed["job_id"], job["job_id"]);
     let (id, token) = (claimed["job_id"].as_str().unwrap(), claimed["token"].as_str().unwrap());
     assert_eq!(json(dir.path(), &["job", "complete", id, token])["state"], "succeeded");
@@ -179,7 +179,52 @@ fn what_dev_prints_to_try_works_when_copied() {
     eventually("the end of the job", || {
         events().contains("job.succeeded").then_some(())
     });
-    assert_eq!(json(dir.path(), &["health"])["backlog"], 1, "the one that SQL enqueued");
+    eventually("the one that SQL enqueued", || {
+        (json(dir.path(), &["health"])["backlog"] == 0).then_some(())
+    });
+}
+
+#[test]
+fn the_first_job_of_a_new_user_finishes_before_their_eyes() {
+    let dir = data_dir();
+    let mut dev = Dev::on(dir.path());
+    for gate in ["queue.worker.enabled", "queue.notify.enabled"] {
+        assert!(dev.welcome.contains(gate), "{}", dev.welcome);
+    }
+    let done = json(
+        dir.path(),
+        &[
+            "job",
+            "enqueue",
+            "hello",
+            "--payload",
+            r#"{"name": "Ann"}"#,
+            "--wait",
+            "60",
+        ],
+    );
+    assert_eq!(done["state"], "succeeded", "{done}");
+    assert_eq!(done["result"]["said"], "hello Ann", "{done}");
+    let mut line = String::new();
+    dev.output.read_line(&mut line).expect("its output");
+    assert!(
+        line.starts_with("hello Ann — job ") && line.contains(done["job_id"].as_str().unwrap()),
+        "{line}"
+    );
+    let nameless = json(dir.path(), &["job", "enqueue", "hello", "--wait", "60"]);
+    assert_eq!(nameless["result"]["said"], "hello world", "{nameless}");
+}
+
+#[test]
+fn dev_without_a_worker_leaves_every_job_to_others() {
+    let dir = data_dir();
+    let dev = Dev::start(in_dir(dir.path(), &["dev", "--no-worker"]));
+    assert!(dev.welcome.contains("--no-worker"), "{}", dev.welcome);
+    assert!(!dev.welcome.contains("--wait"), "{}", dev.welcome);
+    let job = json(dir.path(), &["job", "enqueue", "hello", "--wait", "0"]);
+    assert_eq!(job["state"], "queued");
+    let claimed = &json(dir.path(), &["job", "claim", "--kind", "hello"])["job"];
+    assert_eq!(claimed["job_id"], job["job_id"], "nobody else has taken it");
 }
 
 /// PATH, and the directory of psql where it is not in it.

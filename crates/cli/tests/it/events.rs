@@ -28,6 +28,11 @@ async fn events_are_read_from_a_cursor_on() {
     assert_eq!(new[0]["kind"], "job.enqueued");
     assert_eq!(new[0]["job_ids"][0], job.as_str());
     assert_eq!(bench.lines(&["event", "list", "--limit", "1"]).len(), 1);
+    let answer = bench.run(["event", "list", "--kind", "job.enqueued", "--limit", "1"]);
+    assert!(
+        answer.err.contains(&format!("There may be more: --after {cursor}")),
+        "{answer:?}"
+    );
     assert!(bench.text(&["event", "list"]).contains("job.enqueued"));
     assert_eq!(bench.lines(&["event", "list", "--subject", "nothing"]).len(), 0);
     bench.refused(&["event", "list", "--after", "yesterday"], "cursor_invalid");

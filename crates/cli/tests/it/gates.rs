@@ -40,3 +40,17 @@ async fn a_gate_that_is_none_is_refused() {
     bench.refused(&["gate", "open"], "usage");
     bench.refused(&["gate", "open", "jobs", "--all"], "usage");
 }
+
+#[tokio::test]
+async fn whoever_closes_a_gate_for_the_installation_learns_which_tenants_keep_it_open() {
+    let bench = Workbench::open().await;
+    bench.json(&["tenant", "create", "acme"]);
+    bench.text(&["--tenant", "acme", "gate", "open", "worker"]);
+    let answer = bench.run(["gate", "close", "worker", "notify", "--installation"]);
+    assert_eq!(answer.exit, 0, "{answer:?}");
+    assert!(answer.err.contains("acme has queue.worker.enabled open"), "{answer:?}");
+    assert!(!answer.err.contains("notify"), "{answer:?}");
+    assert_eq!(closed(&bench), ["queue.notify.enabled", "queue.worker.enabled"]);
+    let answer = bench.run(["gate", "open", "worker", "--installation"]);
+    assert_eq!((answer.exit, answer.err.as_str()), (0, ""), "{answer:?}");
+}

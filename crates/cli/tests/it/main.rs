@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bad_input;
+mod bench;
 mod configs;
 mod dead_letters;
 mod dev;

@@ -184,6 +184,7 @@ fn the_readme_knows_every_command_and_every_exit_code() {
         "sweep",
         "health",
         "doctor",
+        "bench",
         "psql",
         "errors",
         "completions",

@@ -22,6 +22,14 @@ fn a_misspelt_command_or_option_is_answered_with_the_right_one() {
     assert!(refusal["next"].as_str().unwrap().contains("job"), "{refusal}");
     let refusal = check_refusal(|| command(&["job", "enqueue", "k", "--prioritty", "urgent"]), "usage");
     assert!(refusal["next"].as_str().unwrap().contains("--priority"), "{refusal}");
+    for args in [["job", "show", "7"], ["dead-letter", "show", "seven"]] {
+        let refusal = check_refusal(|| command(&args), "usage");
+        assert!(refusal["why"].as_str().unwrap().contains("an id"), "{refusal}");
+        assert!(refusal["next"].as_str().unwrap().contains(args[0]), "{refusal}");
+    }
+    let refusal = check_refusal(|| command(&["--tenant", "a"]), "usage");
+    let next = refusal["next"].as_str().unwrap();
+    assert!(next.contains("doctor") && !next.contains("private"), "{refusal}");
     let refusal = check_refusal(|| command(&["job", "complete"]), "usage");
     assert!(refusal["what"].as_str().unwrap().contains("<JOB>"), "{refusal}");
     let contradiction = run(&["--quiet", "--json", "job", "list"]);

@@ -9,9 +9,9 @@ use serde_json::Value;
 use tenure_core::codes;
 
 use super::cost::Meter;
-use super::crew::{Pace, Tally};
+use super::crew::{Crew, Pace, Tally};
 use super::ground::Ground;
-use super::load::Load;
+use super::load::{Load, Producer};
 use super::report::{Report, decimal, ratio, round, settings, thousands};
 use super::server::Server;
 use crate::errors::{Outcome, refuse};
@@ -58,18 +58,19 @@ struct Slice {
     jobs_per_second: f64,
 }
 
+/// What was asked for, read.
+struct Plan {
+    jobs: u32,
+    slice: u64,
+    crew: Crew,
+    producer: Producer,
+}
+
 impl Drain {
-    pub(super) async fn run(&self, ground: &Ground) -> Outcome<Report> {
-        let jobs = match &self.backlog {
-            Some(backlog) => backlog.within("backlog", 1..=JOBS_MAX)?,
-            None => self.jobs.within("jobs", 1..=JOBS_MAX)?,
-        };
-        let slice = match self.backlog {
-            Some(_) => self.slice.within("slice", 1..=JOBS_MAX)?.into(),
-            None => u64::MAX,
-        };
-        let (crew, producer) = (self.pace.crew()?, self.load.producer(true)?);
-        if ground.is_own() && (self.prepare_only || self.skip_enqueue) {
+    /// Refuses what cannot be done, before anything is started for it.
+    pub(super) fn check(&self, on_own: bool) -> Outcome {
+        self.plan()?;
+        if on_own && (self.prepare_only || self.skip_enqueue) {
             return Err(refuse(
                 codes::USAGE,
                 "--prepare-only and --skip-enqueue need a database that stays.",
@@ -77,6 +78,31 @@ impl Drain {
                 "Name one with --database-url.",
             ));
         }
+        Ok(())
+    }
+
+    fn plan(&self) -> Outcome<Plan> {
+        Ok(Plan {
+            jobs: match &self.backlog {
+                Some(backlog) => backlog.within("backlog", 1..=JOBS_MAX)?,
+                None => self.jobs.within("jobs", 1..=JOBS_MAX)?,
+            },
+            slice: match self.backlog {
+                Some(_) => self.slice.within("slice", 1..=JOBS_MAX)?.into(),
+                None => u64::MAX,
+            },
+            crew: self.pace.crew()?,
+            producer: self.load.producer(true)?,
+        })
+    }
+
+    pub(super) async fn run(&self, ground: &Ground) -> Outcome<Report> {
+        let Plan {
+            jobs,
+            slice,
+            crew,
+            producer,
+        } = self.plan()?;
         let server = Server::connect(ground.url()).await?;
         let told = settings(
             &[

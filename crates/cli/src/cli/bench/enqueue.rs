@@ -6,7 +6,7 @@ use tenure::store::jobs;
 use super::cost::Meter;
 use super::crew::Crew;
 use super::ground::Ground;
-use super::load::Load;
+use super::load::{Load, Producer};
 use super::report::{Report, settings};
 use super::server::Server;
 use crate::errors::Outcome;
@@ -47,14 +47,32 @@ pub(super) struct Enqueue {
     load: Load,
 }
 
+/// What was asked for, read.
+struct Plan {
+    jobs: u32,
+    batch: usize,
+    producer: Producer,
+}
+
 impl Enqueue {
+    /// Refuses what cannot be done, before anything is started for it.
+    pub(super) fn check(&self) -> Outcome {
+        self.plan().map(drop)
+    }
+
+    fn plan(&self) -> Outcome<Plan> {
+        Ok(Plan {
+            jobs: self.jobs.within("jobs", 1..=JOBS_MAX)?,
+            batch: match self.one_by_one {
+                true => 1,
+                false => self.batch.within("batch", 1..=BATCH_MAX)? as usize,
+            },
+            producer: self.load.producer(false)?,
+        })
+    }
+
     pub(super) async fn run(&self, ground: &Ground) -> Outcome<Report> {
-        let jobs = self.jobs.within("jobs", 1..=JOBS_MAX)?;
-        let batch = match self.one_by_one {
-            true => 1,
-            false => self.batch.within("batch", 1..=BATCH_MAX)? as usize,
-        };
-        let producer = self.load.producer(false)?;
+        let Plan { jobs, batch, producer } = self.plan()?;
         let server = Server::connect(ground.url()).await?;
         let client = tenure::pool::connect(ground.url()).await?;
         let told = settings(&[

@@ -7,9 +7,9 @@ use tenure::store::jobs;
 use tenure_core::codes;
 use tokio::sync::{mpsc, oneshot};
 
-use super::crew::Pace;
+use super::crew::{Crew, Pace};
 use super::ground::Ground;
-use super::load::Load;
+use super::load::{Load, Producer};
 use super::percentiles::Durations;
 use super::report::{Report, settings};
 use super::server::Server;
@@ -46,11 +46,36 @@ pub(super) struct Latency {
     load: Load,
 }
 
+/// What was asked for, read.
+struct Plan {
+    jobs: u32,
+    pause_ms: u32,
+    crew: Crew,
+    producer: Producer,
+}
+
 impl Latency {
+    /// Refuses what cannot be done, before anything is started for it.
+    pub(super) fn check(&self) -> Outcome {
+        self.plan().map(drop)
+    }
+
+    fn plan(&self) -> Outcome<Plan> {
+        Ok(Plan {
+            jobs: self.jobs.within("jobs", 1..=JOBS_MAX)?,
+            pause_ms: self.pause_ms.within("pause_ms", 0..=PAUSE_MS_MAX)?,
+            crew: self.pace.crew()?,
+            producer: self.load.producer(true)?,
+        })
+    }
+
     pub(super) async fn run(&self, ground: &Ground) -> Outcome<Report> {
-        let jobs = self.jobs.within("jobs", 1..=JOBS_MAX)?;
-        let pause_ms = self.pause_ms.within("pause_ms", 0..=PAUSE_MS_MAX)?;
-        let (crew, producer) = (self.pace.crew()?, self.load.producer(true)?);
+        let Plan {
+            jobs,
+            pause_ms,
+            crew,
+            producer,
+        } = self.plan()?;
         let server = Server::connect(ground.url()).await?;
         let client = tenure::pool::connect(ground.url()).await?;
         let told = settings(

@@ -20,7 +20,7 @@ use tenure_core::codes;
 use self::ground::Ground;
 use self::load::KIND;
 use self::report::Report;
-use crate::connect::Place;
+use crate::connect::{Choice, Place};
 use crate::errors::{Failure, Outcome, refuse};
 use crate::output::{Format, Output};
 use crate::stop::Stop;
@@ -84,6 +84,8 @@ impl Bench {
                 "Leave one out.",
             ));
         }
+        let on_own = matches!(place.choice()?, Choice::Private { default: true, .. });
+        self.phase.check(on_own)?;
         // Listening begins before a server starts: a signal in between must not leave it behind.
         let mut stop = Stop::listen()?;
         let ground = tokio::select! {
@@ -100,6 +102,16 @@ impl Bench {
 }
 
 impl Phase {
+    fn check(&self, on_own: bool) -> Outcome {
+        match self {
+            Phase::Drain(drain) => drain.check(on_own),
+            Phase::Enqueue(enqueue) => enqueue.check(),
+            Phase::Latency(latency) => latency.check(),
+            Phase::Steady(steady) => steady.check(),
+            Phase::Soak(soak) => soak.check(),
+        }
+    }
+
     async fn run(&self, place: &Place, ground: &Ground) -> Outcome<Report> {
         match self {
             Phase::Drain(drain) => drain.run(ground).await,

@@ -15,6 +15,11 @@ pub(super) struct Soak {
 }
 
 impl Soak {
+    /// Refuses what cannot be done, before anything is started for it.
+    pub(super) fn check(&self) -> Outcome {
+        self.steady.check()
+    }
+
     pub(super) async fn run(&self, place: &Place, ground: &Ground) -> Outcome<Report> {
         ground.out.note("First without an old snapshot:");
         let url = ground.fresh_url(place, "soak_free").await?;

@@ -84,6 +84,8 @@ struct Plan {
     seconds: u32,
     backlog: u64,
     producer_batch: usize,
+    crew: Crew,
+    producer: Producer,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,6 +108,11 @@ struct Course {
 }
 
 impl Steady {
+    /// Refuses what cannot be done, before anything is started for it.
+    pub(super) fn check(&self) -> Outcome {
+        self.plan().map(drop)
+    }
+
     pub(super) async fn run(&self, ground: &Ground) -> Outcome<Report> {
         self.run_on(ground, ground.url(), self.hold_horizon).await
     }
@@ -113,7 +120,7 @@ impl Steady {
     /// On this database, with or without an old snapshot.
     pub(super) async fn run_on(&self, ground: &Ground, url: &str, hold: bool) -> Outcome<Report> {
         let plan = self.plan()?;
-        let (crew, producer) = (self.pace.crew()?, self.load.producer(true)?);
+        let (crew, producer) = (&plan.crew, &plan.producer);
         let server = Server::connect(url).await?;
         let told = settings(
             &[
@@ -141,7 +148,7 @@ impl Steady {
             enqueued: AtomicU64::new(0),
             over: AtomicBool::new(false),
         };
-        let (segments, cost, cleaned) = course.hold(ground, url, &plan, &crew, &producer, &server).await?;
+        let (segments, cost, cleaned) = course.hold(ground, url, &plan, &server).await?;
 
         let latency = course.marks.all();
         let (first, last) = (&segments[0], &segments[segments.len() - 1]);
@@ -180,6 +187,8 @@ impl Steady {
             seconds: self.seconds.within("seconds", 1..=SECONDS_MAX)?,
             backlog: self.backlog.within("backlog", 1..=BACKLOG_MAX)?.into(),
             producer_batch: self.producer_batch.within("producer_batch", 1..=PRODUCER_BATCH_MAX)? as usize,
+            crew: self.pace.crew()?,
+            producer: self.load.producer(true)?,
         })
     }
 }
@@ -191,18 +200,16 @@ impl Course {
         ground: &Ground,
         url: &str,
         plan: &Plan,
-        crew: &Crew,
-        producer: &Producer,
         server: &Server,
     ) -> Outcome<(Vec<Segment>, Cost, i64)> {
-        let pool = crew.pool(url).await?;
+        let pool = plan.crew.pool(url).await?;
         let (ending, ended) = oneshot::channel::<()>();
         let (counted, marks) = (self.tally.clone(), self.marks.clone());
         let see = move |payload: &super::load::Payload| {
             marks.started(payload.mark());
             counted.count();
         };
-        let working = crew.work(pool.clone(), url, POLL, see, async {
+        let working = plan.crew.work(pool.clone(), url, POLL, see, async {
             let _ = ended.await;
             self.tally.finished(server, None).await;
         });
@@ -214,7 +221,7 @@ impl Course {
             Outcome::Ok((segments, cost))
         };
         let producing = async {
-            self.produce(url, plan, producer, meter.began()).await?;
+            self.produce(url, plan, meter.began()).await?;
             self.tally.aim(self.enqueued.load(Ordering::Relaxed));
             drop(ending);
             Outcome::Ok(())
@@ -254,7 +261,7 @@ impl Course {
         Ok(segments)
     }
 
-    async fn produce(&self, url: &str, plan: &Plan, producer: &Producer, began: Instant) -> Outcome {
+    async fn produce(&self, url: &str, plan: &Plan, began: Instant) -> Outcome {
         let client = tenure::pool::connect(url).await?;
         let mut mark = 0;
         while !self.over.load(Ordering::Relaxed) {
@@ -270,7 +277,7 @@ impl Course {
             }
             let size = missing.min(plan.producer_batch);
             mark = self.marks.next(mark);
-            jobs::enqueue_many(&client, &producer.batch(size, mark)?, None).await?;
+            jobs::enqueue_many(&client, &plan.producer.batch(size, mark)?, None).await?;
             self.marks.committed(mark);
             self.enqueued.fetch_add(size as u64, Ordering::Relaxed);
         }

@@ -1,23 +1,14 @@
 //! `tenure job claim`: how a shell script becomes a worker.
 
-use std::time::Duration;
-
 use clap::Args;
 use serde_json::{Value, json};
 use tenure::store::jobs;
-use tenure_core::{Refusal, codes};
-use tokio::time::Instant;
 
+use super::wait::Patience;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::Format;
 use crate::values::Number;
-
-/// How long a command may wait for work.
-const WAIT_SECONDS_MAX: i32 = 3600;
-/// How often a waiting command asks: often at first, when a job that was just enqueued may appear, then less.
-const POLL_FIRST: Duration = Duration::from_millis(100);
-const POLL_LAST: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 pub(crate) struct Claim {
@@ -46,17 +37,12 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let wait = self.wait_for()?;
-        let until = Instant::now() + wait;
-        let mut pause = POLL_FIRST;
+        let mut patience = Patience::of(self.wait.as_ref())?;
         let answer = loop {
             let answer = self.once(&mut session).await?;
-            let left = until.saturating_duration_since(Instant::now());
-            if !answer["job"].is_null() || left.is_zero() {
+            if !answer["job"].is_null() || !patience.pause().await {
                 break answer;
             }
-            tokio::time::sleep(pause.min(left)).await;
-            pause = (pause * 2).min(POLL_LAST);
         };
         let out = session.out;
         let job = &answer["job"];
@@ -93,19 +79,6 @@ impl Claim {
         }
         let job = session.ask(async |tx| jobs::claim(tx, &claim).await).await?;
         Ok(json!({ "job": job }))
-    }
-
-    fn wait_for(&self) -> Result<Duration, Refusal> {
-        let seconds = Number::read_option(self.wait.as_ref(), "wait")?.unwrap_or(0);
-        match u64::try_from(seconds) {
-            Ok(wait) if seconds <= WAIT_SECONDS_MAX => Ok(Duration::from_secs(wait)),
-            _ => Err(Refusal::new(
-                codes::NUMBER_OUT_OF_RANGE,
-                format!("wait is {seconds}."),
-                format!("A claim waits 0 to {WAIT_SECONDS_MAX} seconds."),
-                "Wait within these bounds, and claim again.",
-            )),
-        }
     }
 }
 

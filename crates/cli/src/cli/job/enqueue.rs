@@ -1,15 +1,21 @@
 //! `tenure job enqueue`.
 
 use clap::Args;
+use serde_json::Value;
 use tenure::store::Timestamp;
 use tenure::store::jobs::{self, NewJob};
 use tenure_core::priority;
 use uuid::Uuid;
 
+use super::wait::{Patience, ended};
 use crate::cli::Behalf;
 use crate::connect::Session;
 use crate::errors::Outcome;
+use crate::output::{json_of, shown};
 use crate::values::{Moment, Number, json_object};
+
+/// What a job that has ended is asked for.
+const OUTCOME: &[&str] = &["state", "result", "result_ref", "error_code", "error_message"];
 
 #[derive(Debug, Args)]
 pub(crate) struct Enqueue {
@@ -66,6 +72,9 @@ pub(crate) struct Enqueue {
     /// An id of your own: a UUID of version 7
     #[arg(long, value_name = "UUID")]
     id: Option<Uuid>,
+    /// Wait up to this many seconds for its end, and print what came of it
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    wait: Option<Number>,
     #[command(flatten)]
     behalf: Behalf,
 }
@@ -101,16 +110,31 @@ impl Enqueue {
         job.source_system = self.source_system;
         job.job_id = self.id;
         let behalf = self.behalf.on_behalf_of.as_deref();
-        let made = session.ask(async |tx| jobs::enqueue(tx, &job, behalf).await).await?;
-        let id = made["job_id"].as_str().unwrap_or_default();
-        let state = made["state"].as_str().unwrap_or_default();
-        let sentence = if made["duplicate"] == true {
-            format!("Job {id} has this key already; it is {state}.")
-        } else {
-            format!("Job {id} is {state}.")
-        };
-        session.out.done(&sentence, &made, &["job_id"])
+        // Read first: a wait that is refused must not leave a job behind.
+        let patience = self.wait.as_ref().map(|wait| Patience::of(Some(wait))).transpose()?;
+        let made = session.call(async |tx| jobs::enqueue(tx, &job, behalf).await).await?;
+        let mut answer = json_of(&made)?;
+        if let Some(patience) = patience {
+            let shown = ended(&mut session, made.job_id, patience).await?;
+            for field in OUTCOME.iter().filter(|field| !shown[**field].is_null()) {
+                answer[*field] = shown[*field].clone();
+            }
+        }
+        session.out.done(&told(&answer), &answer, &["job_id"])
     }
+}
+
+/// What became of a job, in words.
+fn told(answer: &Value) -> String {
+    let part = |field: &str| shown("", &answer[field]);
+    let mut text = match answer["duplicate"] == true {
+        true => format!("Job {} has this key already; it is {}.", part("job_id"), part("state")),
+        false => format!("Job {} is {}.", part("job_id"), part("state")),
+    };
+    for field in OUTCOME.iter().skip(1).filter(|field| !answer[**field].is_null()) {
+        text.push_str(&format!("\n{field}: {}", part(field)));
+    }
+    text
 }
 
 /// A delay counts from the database's clock, which alone decides when a job is due.

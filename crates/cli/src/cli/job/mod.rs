@@ -6,6 +6,7 @@ mod enqueue;
 mod hold;
 mod operate;
 mod read;
+mod wait;
 
 use clap::{Args, Subcommand};
 use tenure::store::jobs::Hold;
