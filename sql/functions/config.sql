@@ -13,31 +13,49 @@ create or replace function tenure.setting_integer(p_tenant_id integer, p_key tex
 language sql stable
 as $$ select (tenure.setting(p_tenant_id, p_key))::integer $$;
 
--- What the hot path reads at every call, in one statement.
-create or replace function tenure.tuning(p_tenant_id integer) returns tenure.tuning
+-- What the hot path reads at every call: one row.
+create or replace function tenure.tuning(p_tenant_id integer) returns tenure.tunings
 language plpgsql stable
+as $$
+declare
+  v_tuning tenure.tunings;
+begin
+  select t.* into v_tuning from tenure.tunings t where t.tenant_id = p_tenant_id;
+  if not found then
+    select t.* into v_tuning from tenure.tunings t where t.tenant_id = 0;
+  end if;
+  return v_tuning;
+end
+$$;
+
+-- Brings tenure.tunings in step with the configuration, for one tenant or, by a caller who is every tenant, (0) for all. Settings that
+-- change at once take turns: what a row becomes is read under the lock.
+create or replace function tenure.tunings_refresh(p_tenant_id integer) returns void
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_tuning tenure.tuning;
+  v_tenant integer;
 begin
-  select bool_or(v.value::boolean) filter (where v.key = 'queue.job_substrate.enabled'),
-         bool_or(v.value::boolean) filter (where v.key = 'queue.heartbeat.enabled'),
-         bool_or(v.value::boolean) filter (where v.key = 'queue.notify.enabled'),
-         max(v.value::numeric::integer) filter (where v.key = 'queue.lease.duration_sec'),
-         max(v.value::numeric::integer) filter (where v.key = 'queue.lease.duration_sec_max'),
-         max(v.value::numeric::integer) filter (where v.key = 'queue.heartbeat.stale_threshold_seconds'),
-         max(v.value::numeric::integer) filter (where v.key = 'queue.retry.max_attempts_default'),
-         max(v.value::numeric::integer) filter (where v.key = 'queue.retry.backoff_base_sec'),
-         max(v.value::numeric::integer) filter (where v.key = 'queue.retry.jitter_percent'),
-         bool_or(v.value::boolean) filter (where v.key = 'queue.kind.strict')
-    into v_tuning
-    from (select k.key, coalesce(c.value, k.default_value) #>> '{}' as value
-            from tenure.config_keys k
-            left join lateral (
-              select c.value from tenure.config c where c.key = k.key and c.tenant_id in (p_tenant_id, 0) order by c.tenant_id desc limit 1) c on true
-           where k.key like 'queue.%') v;
-  return v_tuning;
+  perform pg_advisory_xact_lock(hashtextextended('tenure.tunings', 0));
+  delete from tenure.tunings t where t.tenant_id = p_tenant_id and p_tenant_id > 0 and not exists (select from tenure.config c where c.tenant_id = t.tenant_id);
+  for v_tenant in
+    select 0 where p_tenant_id = 0
+    union select c.tenant_id from tenure.config c where p_tenant_id in (0, c.tenant_id)
+    order by 1
+  loop
+    insert into tenure.tunings as t (tenant_id, jobs_open, worker_open, heartbeat_open, notify_open, lease_seconds, lease_seconds_max, stale_seconds, attempts_max,
+      backoff_base_seconds, jitter_percent, strict_kinds)
+    values (v_tenant, (tenure.setting(v_tenant, 'queue.job_substrate.enabled'))::boolean, (tenure.setting(v_tenant, 'queue.worker.enabled'))::boolean,
+      (tenure.setting(v_tenant, 'queue.heartbeat.enabled'))::boolean, (tenure.setting(v_tenant, 'queue.notify.enabled'))::boolean,
+      tenure.setting_integer(v_tenant, 'queue.lease.duration_sec'), tenure.setting_integer(v_tenant, 'queue.lease.duration_sec_max'),
+      tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'), tenure.setting_integer(v_tenant, 'queue.retry.max_attempts_default'),
+      tenure.setting_integer(v_tenant, 'queue.retry.backoff_base_sec'), tenure.setting_integer(v_tenant, 'queue.retry.jitter_percent'),
+      (tenure.setting(v_tenant, 'queue.kind.strict'))::boolean)
+    on conflict (tenant_id) do update set jobs_open = excluded.jobs_open, worker_open = excluded.worker_open, heartbeat_open = excluded.heartbeat_open,
+      notify_open = excluded.notify_open, lease_seconds = excluded.lease_seconds, lease_seconds_max = excluded.lease_seconds_max, stale_seconds = excluded.stale_seconds,
+      attempts_max = excluded.attempts_max, backoff_base_seconds = excluded.backoff_base_seconds, jitter_percent = excluded.jitter_percent, strict_kinds = excluded.strict_kinds;
+  end loop;
 end
 $$;
 
@@ -57,7 +75,6 @@ $$;
 -- Refuses when the caller acts within no tenant, or when the gate is closed. It comes before any other check, so that a closed installation says only that.
 create or replace function tenure.check_gate(p_tenant_id integer, p_key text) returns void
 language plpgsql stable
-set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_tenant_id is null then
@@ -154,6 +171,7 @@ begin
   end if;
 
   v_old := tenure.setting(v_tenant, p_key);
+  perform pg_advisory_xact_lock(hashtextextended('tenure.tunings', 0));
   if p_value is null then
     delete from tenure.config c where c.tenant_id = v_tenant and c.key = p_key;
   else
@@ -161,6 +179,7 @@ begin
     values (v_tenant, p_key, p_value, v_now, v_caller.principal)
     on conflict (tenant_id, key) do update set value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
   end if;
+  perform tenure.tunings_refresh(v_tenant);
   perform tenure.emit(v_now, v_tenant, 'config.changed', v_caller.principal, p_on_behalf_of, p_key,
     jsonb_build_object('key', p_key, 'old', v_old, 'new', tenure.setting(v_tenant, p_key)));
   return jsonb_build_object('key', p_key, 'old', v_old, 'value', tenure.setting(v_tenant, p_key));
@@ -187,5 +206,14 @@ begin
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
   return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Whatever version came before: the rows stand after every migration.
+do $$
+begin
+  perform set_config('tenure.tenant', '*', true);
+  perform tenure.tunings_refresh(0);
+  perform set_config('tenure.tenant', '', true);
 end
 $$;

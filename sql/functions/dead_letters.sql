@@ -139,6 +139,9 @@ begin
   end if;
   v_lane := tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
   v_policy := tenure.kind_show(v_row.kind);
+  if coalesce(v_policy ->> 'run_timeout_seconds', v_policy ->> 'renewals_max') is not null then
+    perform tenure.lane_time(array[v_lane]);
+  end if;
   insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, attempts_max, backoff_base_seconds, backoff_jitter_percent,
     run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id,
     parent_job_id, workflow_id, run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at)
@@ -155,7 +158,9 @@ begin
    where d.dead_letter_id = p_dead_letter_id and d.tenant_id = v_caller.tenant_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'dead_letter.replayed', v_caller.principal, p_on_behalf_of, p_dead_letter_id::text,
     jsonb_build_object('job_id', v_row.job_id, 'replayed_as', v_job));
-  perform tenure.lane_wake(v_caller.tenant_id, array[v_lane], v_now);
+  if (tenure.tuning(v_caller.tenant_id)).notify_open then
+    perform tenure.lane_wake(array[v_lane], v_now);
+  end if;
   return jsonb_build_object('dead_letter_id', p_dead_letter_id, 'job_id', v_job, 'replay_of', v_row.job_id, 'state', 'queued');
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;

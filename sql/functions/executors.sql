@@ -68,9 +68,8 @@ $$;
 
 -- Whoever claims is alive: registers a worker that never beat, and refreshes one whose last tick is getting old. Costs one look-up otherwise.
 create or replace function tenure.executor_seen(
-  p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tuning, p_now timestamptz) returns void
+  p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamptz) returns void
 language plpgsql
-set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_last     timestamptz;

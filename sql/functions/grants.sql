@@ -28,7 +28,7 @@ grant select (job_id, tenant_id, lane, kind, executor, event_domain, priority, d
   on tenure.jobs to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 grant select (lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, renewals, held)
   on tenure.leases to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-grant select (job_id, lane, run, attempt, due, started_at, run_until, hold_until, cancel_requested_at, cancel_by, cancel_reason, progress, progress_at)
+grant select (job_id, lane, run, attempt, due, started_at, run_until, hold_until, cancel_requested_at, cancel_by, cancel_reason, progress, progress_at, limited)
   on tenure.active to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 grant select (job_id, run, tenant_id, lane, attempt, outcome, state, final, owner, holder, leased_at, started_at, ended_at, next_due, actor, reason, error_code, error_class, error_message,
   result, result_ref)
@@ -52,7 +52,7 @@ to tenure_server, tenure_worker;
 -- Operators decide about jobs, dead letters and gates, and run the services.
 grant execute on function
   tenure.job_cancel, tenure.job_retry, tenure.job_dead_letter, tenure.dead_letter_triage, tenure.dead_letter_replay_preview, tenure.dead_letter_replay, tenure.gate_set,
-  tenure.job_reap, tenure.job_sweep, tenure.partition_upkeep
+  tenure.kind_pause, tenure.kind_resume, tenure.job_reap, tenure.job_sweep, tenure.partition_upkeep
 to tenure_server, tenure_admin, tenure_operator;
 
 -- Admins configure their tenant.

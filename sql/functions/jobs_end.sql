@@ -140,16 +140,43 @@ returns table (job_id uuid, status text, state text, next_due timestamptz)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
-set enable_seqscan = off
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
-  v_rows   integer := coalesce(cardinality(p_job_ids), 0);
-  v_done   uuid[];
-  v_held   tenure.run_end[];
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  return query
+    select e.job_id, e.status, e.state, e.next_due
+      from tenure.runs_end(v_caller, tenure.tuning(v_caller.tenant_id), tenure.now(), 'all', p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes,
+             p_error_classes, p_error_messages, p_delay_seconds) e;
+end
+$$;
+
+-- The work of job_end_many and of the first half of a turn. p_answers: 'all', or 'exceptions' to leave out the rows that simply succeeded.
+-- One delete takes the runs out, in the order of their ids, each guarded by its token and a living lease. What it returns is the newest form of each row (a cancel
+-- request may have come while it waited), and every decision is made from that. The statistics of a table that is empty one moment and full the next lie: the
+-- rows are found by their ids alone, and what belongs to them is hashed.
+create or replace function tenure.runs_end(
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[],
+  p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[])
+returns table (job_id uuid, status text, state text, next_due timestamptz)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_nestloop = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_tenant  integer := p_caller.tenant_id;
+  v_rows    integer := coalesce(cardinality(p_job_ids), 0);
+  v_cancels uuid[] := '{}';
+  v_snoozes uuid[] := '{}';
+  v_mixed   boolean := 'succeeded' <> any (p_outcomes);
+  v_gone    record;
+begin
   if v_rows > tenure.limit_of('batch_rows_max') then
     perform tenure.refuse('batch_too_large', format('The batch ends %s runs.', v_rows), format('A batch has at most %s (batch_rows_max).', tenure.limit_of('batch_rows_max')), 'Split it.');
   end if;
@@ -162,80 +189,108 @@ begin
   if v_rows = 0 then
     return;
   end if;
+  if 'cancelled' = any (p_outcomes) then
+    v_cancels := array(select t.job_id from unnest(p_job_ids, p_outcomes) t (job_id, outcome) where t.outcome = 'cancelled');
+  end if;
+  if 'snoozed' = any (p_outcomes) then
+    v_snoozes := array(select t.job_id from unnest(p_job_ids, p_outcomes) t (job_id, outcome) where t.outcome = 'snoozed');
+  end if;
 
-  -- First the locks, in the order of ids; what they bring is the newest form of each row (a cancel request may have come while we waited) and stays until we
-  -- commit. Only then the writes, as a new statement: its snapshot knows what was locked. One index probe a job, whatever the statistics say: they flip, since
-  -- active is empty one moment and full the next.
   with living as materialized (
     select l.token, l.lane, l.owner, l.principal, l.leased_at from tenure.leases l
-     where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
-  )
-  select array_agg((a.job_id, v_caller.tenant_id, a.lane, a.run, a.attempt, a.token, l.owner, l.leased_at, a.started_at, a.due, a.cancel_requested_at, a.cancel_by,
-           a.cancel_reason, w.outcome, w.error_code, w.error_class, w.error_message, w.delay_seconds, w.result, w.result_ref, l.principal)::tenure.run_end)
-    into v_held
-    from (select distinct on (t.job_id, t.token) t.job_id, t.token, t.outcome, t.result, t.result_ref, t.error_code, t.error_class, t.error_message, t.delay_seconds
-            from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes, p_error_classes, p_error_messages, p_delay_seconds) with ordinality
-                   t (job_id, token, outcome, result, result_ref, error_code, error_class, error_message, delay_seconds, n)
-           where tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is null
-           order by t.job_id, t.token, t.n) w
-    cross join lateral (
-      select a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason
-        from tenure.active a where a.job_id = w.job_id and a.token = w.token limit 1 for update) a
-    join living l on l.token = a.token and l.lane = a.lane
-   where (w.outcome <> 'cancelled' or a.cancel_requested_at is not null)
-     and (w.outcome <> 'snoozed' or a.started_at is not null);
-
-  with held as materialized (
-    select h.job_id, h.token, h.lane, h.run, h.attempt, h.owner, h.holder, h.leased_at, h.started_at, h.outcome, h.result, h.result_ref from unnest(v_held) h
-  ), deleted as (
-    delete from tenure.active a where a.job_id = any (array(select h.job_id from held h))
+     where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > p_now and l.tenant_id = v_tenant
+  ), asked as not materialized (
+    -- The same end told twice counts once.
+    select distinct on (t.job_id, t.token) t.job_id, t.token, t.outcome, t.result, t.result_ref, t.error_code, t.error_class, t.error_message, t.delay_seconds
+      from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes, p_error_classes, p_error_messages, p_delay_seconds) with ordinality
+             t (job_id, token, outcome, result, result_ref, error_code, error_class, error_message, delay_seconds, n)
+     order by t.job_id, t.token, t.n
+  ), gone as (
+    -- "not (… not in …)": a hashed look-up a row. Written as a join it could be planned with the roles reversed.
+    delete from tenure.active a
+     where a.job_id = any (p_job_ids)
+       and not ((a.job_id, a.token) not in (
+         select t.job_id, t.token from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_delay_seconds) t (job_id, token, outcome, result, result_ref, delay_seconds)
+          where t.job_id is not null and t.token is not null and tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is null))
+       and not ((a.token, a.lane) not in (select l.token, l.lane from living l))
+       and (a.cancel_requested_at is not null or a.job_id <> all (v_cancels))
+       and (a.started_at is not null or a.job_id <> all (v_snoozes))
+    returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason, a.limited
   ), kept as (
-    insert into tenure.attempts (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, holder, leased_at, started_at, ended_at, actor, result, result_ref)
-    select h.job_id, h.run, v_caller.tenant_id, h.lane, h.attempt, 'succeeded', 'succeeded', true, h.token, h.owner, h.holder, h.leased_at, h.started_at,
-           greatest(v_now, h.started_at), v_caller.principal, h.result, h.result_ref
-      from held h where h.outcome = 'succeeded'
+    insert into tenure.attempts as r (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, holder, leased_at, started_at, ended_at, actor, result, result_ref)
+    select g.job_id, g.run, v_tenant, g.lane, g.attempt, 'succeeded', 'succeeded', true, g.token, l.owner, l.principal, l.leased_at, g.started_at,
+           greatest(p_now, g.started_at), p_caller.principal, k.result, k.result_ref
+      from gone g
+      join living l on l.token = g.token and l.lane = g.lane
+      join asked k on k.job_id = g.job_id and k.token = g.token
+     where k.outcome = 'succeeded'
+    returning r.job_id, r.run, r.lane
+  ), done as materialized (
+    select k.lane, array_agg(k.job_id) as job_ids, array_agg(k.run) as runs from kept k group by k.lane
   ), told as (
     insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs)
-    select v_now, v_caller.tenant_id, h.lane, 'job.succeeded', v_caller.principal, array_agg(h.job_id), array_agg(h.run)
-      from held h where h.outcome = 'succeeded' group by h.lane
+    select p_now, v_tenant, d.lane, 'job.succeeded', p_caller.principal, d.job_ids, d.runs from done d
+  ), rest as (
+    select array_agg((g.job_id, v_tenant, g.lane, g.run, g.attempt, g.token, l.owner, l.leased_at, g.started_at, g.due, g.cancel_requested_at, g.cancel_by,
+             g.cancel_reason, k.outcome, k.error_code, k.error_class, k.error_message, k.delay_seconds, k.result, k.result_ref, l.principal)::tenure.run_end) as ends
+      from gone g
+      join living l on l.token = g.token and l.lane = g.lane
+      join asked k on k.job_id = g.job_id and k.token = g.token
+     where v_mixed and k.outcome <> 'succeeded'
+  ), counted as (
+    select g.token, g.lane, count(*)::integer as ended, bool_or(g.limited) as limited from gone g group by g.token, g.lane
   )
-  select array_agg(h.job_id) filter (where h.outcome = 'succeeded') into v_done from held h;
-  perform tenure.lease_shrink(v_held);
+  select (select coalesce(array_agg(i.id), '{}') from done d cross join lateral unnest(d.job_ids) i (id)) as done,
+         (select coalesce(sum(cardinality(d.job_ids)), 0) from done d) as succeeded,
+         (select r.ends from rest r) as rest,
+         array_agg(c.token) as tokens, array_agg(c.lane) as lanes, array_agg(c.ended) as ended, array_agg(c.lane) filter (where c.limited) as freed
+    into v_gone
+    from counted c;
+  if v_gone.tokens is not null then
+    perform tenure.lease_count_down(v_gone.tokens, v_gone.lanes, v_gone.ended);
+  end if;
+  -- A slot of a limited kind is free: whoever waits for one may not have seen it.
+  if v_gone.freed is not null and p_tuning.notify_open then
+    perform tenure.lane_wake(v_gone.freed, p_now);
+  end if;
 
-  if cardinality(v_done) = v_rows then
-    return query select d.id, 'ended'::text, 'succeeded'::text, null::timestamptz from unnest(v_done) d (id);
+  if v_gone.succeeded = v_rows then
+    if p_answers = 'all' then
+      return query select d.id, 'ended'::text, 'succeeded'::text, null::timestamptz from unnest(p_job_ids) d (id);
+    end if;
     return;
   end if;
 
   return query
     with settled as materialized (
-      select s.job_id, s.state, s.next_due from tenure.job_settle(v_now, v_caller.principal, null,
-               array(select h from unnest(v_held) h where h.outcome <> 'succeeded')) s
+      select s.job_id, s.state, s.next_due from tenure.job_settle(p_now, p_caller.principal, null, v_gone.rest) s
+    ), answers as (
+      select t.job_id, t.n,
+             case
+               when t.job_id = any (v_gone.done) or s.job_id is not null then 'ended'
+               when e.job_id is not null then 'already_ended'
+               when tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is not null then tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds)
+               when a.job_id is null then 'stale_lease'
+               when l.token is null or l.until <= p_now then 'lease_expired'
+               when t.outcome = 'cancelled' and a.cancel_requested_at is null then 'cancel_not_requested'
+               when t.outcome = 'snoozed' and a.started_at is null then 'not_started'
+               else 'stale_lease'
+             end as status,
+             case when t.job_id = any (v_gone.done) then 'succeeded' else coalesce(s.state, e.state) end as state,
+             coalesce(s.next_due, e.next_due) as next_due
+        from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_delay_seconds) with ordinality t (job_id, token, outcome, result, result_ref, delay_seconds, n)
+        left join settled s on s.job_id = t.job_id
+        -- What the holder itself said before. A run that the reaper or an operator took away is not ended by it: that lease was lost.
+        left join lateral (
+          select e.job_id, e.state, e.next_due from tenure.attempts e
+           where e.job_id = t.job_id and e.token = t.token and e.tenant_id = v_tenant
+             and (e.outcome in ('succeeded', 'failed', 'failed_permanently', 'snoozed', 'released') or (e.outcome = 'cancelled' and t.outcome <> 'succeeded'))
+           limit 1) e on true
+        left join lateral (select a.job_id, a.token, a.lane, a.cancel_requested_at, a.started_at from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
+        left join lateral (select l.token, l.until from tenure.leases l where l.token = a.token and l.lane = a.lane and l.tenant_id = v_tenant limit 1) l on true
+       where p_answers = 'all' or (t.job_id = any (v_gone.done)) is not true
     )
-    select t.job_id,
-           case
-             when t.job_id = any (v_done) or s.job_id is not null then 'ended'
-             when e.job_id is not null then 'already_ended'
-             when tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is not null then tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds)
-             when a.job_id is null then 'stale_lease'
-             when l.token is null or l.until <= v_now then 'lease_expired'
-             when t.outcome = 'cancelled' and a.cancel_requested_at is null then 'cancel_not_requested'
-             when t.outcome = 'snoozed' and a.started_at is null then 'not_started'
-             else 'stale_lease'
-           end,
-           case when t.job_id = any (v_done) then 'succeeded' else coalesce(s.state, e.state) end,
-           coalesce(s.next_due, e.next_due)
-      from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_delay_seconds) with ordinality t (job_id, token, outcome, result, result_ref, delay_seconds, n)
-      left join settled s on s.job_id = t.job_id
-      -- What the holder itself said before. A run that the reaper or an operator took away is not ended by it: that lease was lost.
-      left join lateral (
-        select e.job_id, e.state, e.next_due from tenure.attempts e
-         where e.job_id = t.job_id and e.token = t.token and e.tenant_id = v_caller.tenant_id
-           and (e.outcome in ('succeeded', 'failed', 'failed_permanently', 'snoozed', 'released') or (e.outcome = 'cancelled' and t.outcome <> 'succeeded'))
-         limit 1) e on true
-      left join lateral (select a.job_id, a.token, a.lane, a.cancel_requested_at, a.started_at from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
-      left join tenure.leases l on l.token = a.token and l.lane = a.lane and l.tenant_id = v_caller.tenant_id
-     order by t.n;
+    select r.job_id, r.status, r.state, r.next_due from answers r order by r.n;
 end
 $$;
 

@@ -1,8 +1,8 @@
 -- Enqueue: many is the native form, one is many of one.
 
--- The hash under which a key is taken. Lengths keep (ab, c) and (a, bc) apart.
+-- The hash under which a key is taken. Lengths keep (ab, c) and (a, bc) apart. Stable, as convert_to is: otherwise it would be called, not inlined.
 create or replace function tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) returns uuid
-language sql immutable parallel safe
+language sql stable parallel safe
 as $$
   select encode(substring(sha256(convert_to(p_tenant_id || ':' || length(p_kind) || ':' || p_kind || ':' || p_key, 'UTF8')) from 1 for 16), 'hex')::uuid
 $$;
@@ -88,24 +88,23 @@ returns table (ordinal integer, job_id uuid, duplicate boolean, state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
+set enable_seqscan = off
+set enable_nestloop = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_caller      tenure.caller_identity := tenure.caller();
-  v_tenant      integer := v_caller.tenant_id;
-  v_tuning      tenure.tuning := tenure.tuning(v_tenant);
-  v_now         timestamptz := tenure.now();
-  v_rows        integer := coalesce(cardinality(p_kinds), 0);
-  v_ids         uuid[];
-  v_lanes       integer[];
-  v_hashes      uuid[];
-  v_firsts      boolean[];
-  v_fine        boolean;
-  v_lost        boolean;
-  v_taken       uuid[];
-  v_taken_by    uuid[];
-  v_free        uuid[] := '{}';
-  v_made        uuid[];
-  v_row         record;
+  v_caller   tenure.caller_identity := tenure.caller();
+  v_tenant   integer := v_caller.tenant_id;
+  v_tuning   tenure.tunings := tenure.tuning(v_tenant);
+  v_now      timestamptz := tenure.now();
+  v_rows     integer := coalesce(cardinality(p_kinds), 0);
+  v_micros   bigint;
+  v_ids      uuid[];
+  v_lanes    integer[];
+  v_hashes   uuid[];
+  v_text     text;
+  v_fine     boolean;
+  v_unmade   uuid[] := '{}';
 begin
   if v_tenant is null or not v_tuning.jobs_open then
     perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
@@ -127,129 +126,73 @@ begin
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in length.', format('Each runs parallel to the %s kinds.', v_rows),
       'Give arrays of one length; leave an array out where no job has the value.');
   end if;
+  v_lanes := tenure.enqueue_lanes(v_caller, v_tuning, p_kinds, p_executors);
 
-  -- One pass over the batch: lane, id, key hash, and whether everything is in order. Names were checked when the lane was made.
-  loop
-    select array_agg(l.lane order by t.n),
-           array_agg(coalesce(t.job_id, tenure.new_id(v_now + t.n * interval '1 microsecond')) order by t.n),
-           array_agg(case when t.key is not null then tenure.key_hash(v_tenant, t.kind, t.key) end order by t.n),
-           bool_and(
-             (t.payload is null or (jsonb_typeof(t.payload) = 'object' and octet_length(t.payload::text) <= tenure.limit_of('payload_bytes_max')
-               and not tenure.has_forbidden_key(t.payload::text)))
-             and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and not tenure.is_blank(t.key)))
-             and (t.priority is null or t.priority between -32767 and 32767)
-             and (t.attempts_max is null or t.attempts_max between 1 and tenure.limit_of('attempts_max'))
-             and (t.due is null or t.due <= v_now + make_interval(days => tenure.limit_of('schedule_ahead_days_max')::integer))
-             and (t.due is null or isfinite(t.due))
-             and (t.deadline is null or (isfinite(t.deadline) and t.deadline > greatest(v_now, coalesce(t.due, v_now))))
-             and (t.classification is null or t.classification in ('safe_metadata', 'restricted'))
-             and (t.event_domain is null or t.event_domain in (select d.domain from tenure.event_domains d))
-             and (t.source_system is null or (not tenure.is_blank(t.source_system) and length(t.source_system) <= tenure.limit_of('name_chars_max') and t.source_system !~ '[\u0001-\u001f\u007f-\u009f]'))
-             and length(coalesce(t.source_ref, '')) <= tenure.limit_of('ref_chars_max') and length(coalesce(t.target_ref, '')) <= tenure.limit_of('ref_chars_max')
-             and length(coalesce(t.payload_ref, '')) <= tenure.limit_of('ref_chars_max')
-             and (t.affinity_key is null or (not tenure.is_blank(t.affinity_key) and length(t.affinity_key) <= tenure.limit_of('name_chars_max') and t.affinity_key !~ '[\u0001-\u001f\u007f-\u009f]'))
-             and (t.correlation_id is null or (not tenure.is_blank(t.correlation_id) and length(t.correlation_id) <= tenure.limit_of('name_chars_max') and t.correlation_id !~ '[\u0001-\u001f\u007f-\u009f]'))
-             and (t.job_id is null or (substr(t.job_id::text, 15, 1) = '7' and abs(extract(epoch from tenure.id_time(t.job_id) - v_now)) <= tenure.limit_of('id_skew_seconds_max')))),
-           bool_or(l.lane is null or (v_tuning.strict_kinds and k.kind is null))
-      into v_lanes, v_ids, v_hashes, v_fine, v_lost
-      from unnest(p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs,
-                  p_classifications, p_attempts_max, p_correlation_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) with ordinality
-             t (kind, payload, key, executor, priority, due, deadline, source_ref, target_ref, payload_ref,
-                classification, attempts_max, correlation_id, affinity_key, event_domain, source_system, job_id, n)
-      left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = t.kind
-      left join tenure.lanes l on l.tenant_id = v_tenant and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker');
-    exit when not v_lost;
-    for v_row in
-      select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor
-        from unnest(p_kinds, p_executors) t (kind, executor)
-        left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = t.kind
-       order by 1, 2
-    loop
-      perform tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
-    end loop;
-    -- Every kind has just been judged; a setting that changes meanwhile must not send us round again.
-    v_tuning.strict_kinds := false;
-  end loop;
-
-  if not v_fine then
-    for v_row in
-      select t.*, case when v_rows > 1 then format(' of job %s', t.n) else '' end as place
-        from unnest(p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
-                    p_correlation_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) with ordinality
-               t (payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
-                  correlation_id, affinity_key, event_domain, source_system, job_id, n)
-    loop
-      perform tenure.check_job(v_row.place, v_now, coalesce(v_row.payload, '{}'), v_row.key, coalesce(v_row.priority, 0), coalesce(v_row.due, v_now), v_row.deadline,
-        coalesce(v_row.attempts_max, 1), coalesce(v_row.classification, 'safe_metadata'), coalesce(v_row.event_domain, 'job'), coalesce(v_row.source_system, 'x'),
-        array[v_row.source_ref, v_row.target_ref, v_row.payload_ref], array[v_row.affinity_key, v_row.correlation_id], v_row.job_id);
-    end loop;
-    raise exception 'tenure.job_enqueue_many: the quick check failed and the careful one found nothing';
+  -- One pass over the batch: ids, key hashes, and whether everything is in order. Names of kinds were checked when their lanes were made. Ids grow within
+  -- the batch: they are its order.
+  v_micros := (extract(epoch from v_now) * 1000000)::bigint;
+  select array_agg(i.id), array_agg(i.hash), bool_and(i.fine), string_agg(i.payload_text, '')
+    into v_ids, v_hashes, v_fine, v_text
+    from (select coalesce(t.job_id, (lpad(to_hex((v_micros + t.n) / 1000), 12, '0') || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000)
+                   || substr(gen_random_uuid()::text, 19))::uuid) as id,
+                 case when t.key is not null then tenure.key_hash(v_tenant, t.kind, t.key) end as hash,
+                 x.payload_text,
+                 (t.payload is null or (jsonb_typeof(t.payload) = 'object' and octet_length(x.payload_text) <= tenure.limit_of('payload_bytes_max')))
+                 and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))
+                 and (t.priority is null or t.priority between -32767 and 32767)
+                 and (t.due is null or (t.due <= v_now and isfinite(t.due)))
+                 and coalesce(t.attempts_max::text, t.deadline::text, t.classification, t.event_domain, t.source_system, t.source_ref, t.target_ref, t.payload_ref, t.affinity_key,
+                       t.correlation_id, t.job_id::text) is null as fine
+            from unnest(p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
+                        p_correlation_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) with ordinality
+                   t (kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max, correlation_id, affinity_key, event_domain,
+                      source_system, job_id, n)
+            cross join lateral (select t.payload::text as payload_text offset 0) x) i;
+  if not v_fine or tenure.may_have_forbidden_key(v_text) then
+    perform tenure.check_job(case when v_rows > 1 then format(' of job %s', t.n) else '' end, v_now, coalesce(t.payload, '{}'), t.key, coalesce(t.priority, 0),
+              coalesce(t.due, v_now), t.deadline, coalesce(t.attempts_max, 1), coalesce(t.classification, 'safe_metadata'), coalesce(t.event_domain, 'job'),
+              coalesce(t.source_system, 'x'), array[t.source_ref, t.target_ref, t.payload_ref], array[t.affinity_key, t.correlation_id], t.job_id)
+       from unnest(p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
+                   p_correlation_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) with ordinality
+              t (payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
+                 correlation_id, affinity_key, event_domain, source_system, job_id, n);
   end if;
   perform tenure.check_enqueue_rights(v_caller, v_lanes);
-
-  -- Keys: equal ones within the batch are folded; those that stand are locked in hash order; one is free only on positive evidence,
-  -- a final record of its job, read after the lock was won (an operator's retry takes the same lock and takes the record back).
+  if p_job_ids is not null or p_parent_job_ids is not null then
+    perform tenure.check_relatives(v_tenant, v_ids, v_hashes, p_job_ids, p_parent_job_ids);
+  end if;
   if p_keys is not null then
-    select array_agg(f.first order by f.n) into v_firsts
-      from (select t.n, t.hash is null or row_number() over (partition by t.hash order by t.n) = 1 as first from unnest(v_hashes) with ordinality t (hash, n)) f;
-    select array_agg(i.key_hash), array_agg(i.job_id) into v_taken, v_taken_by
-      from (select i.key_hash, i.job_id from tenure.idempotency i where i.key_hash = any (v_hashes) order by i.key_hash for update) i;
-    if v_taken is not null then
-      select coalesce(array_agg(t.hash), '{}') into v_free
-        from unnest(v_taken, v_taken_by) t (hash, job_id)
-       where exists (select from tenure.attempts a where a.job_id = t.job_id and a.final);
-      update tenure.idempotency i set job_id = t.id
-        from unnest(v_hashes, v_ids, v_firsts) t (hash, id, first)
-       where i.key_hash = t.hash and t.first and t.hash = any (v_free);
-    end if;
+    v_unmade := tenure.keys_take(v_ids, v_hashes);
   end if;
 
-  if p_job_ids is not null and (
-    exists (
-      select from unnest(v_ids, v_hashes) t (id, hash) join tenure.jobs j on j.job_id = t.id
-       where t.hash is null or t.hash <> all (coalesce(v_taken, '{}')) or t.hash = any (v_free))
-    or exists (
-      select from unnest(v_ids, v_hashes) t (id, hash) group by t.id having count(distinct coalesce(t.hash, gen_random_uuid())) > 1)) then
-    perform tenure.refuse('id_taken', 'There is already a job with this id.', 'An id names one job for ever.', 'Use a new id; for a safe repetition give an idempotency key.');
+  if exists (select from tenure.lanes l join tenure.kinds k on k.tenant_id = l.tenant_id and k.kind = l.kind
+              where l.lane = any (v_lanes) and not l.timed and (k.run_timeout_seconds is not null or k.renewals_max is not null)) then
+    perform tenure.lane_time(v_lanes);
   end if;
-
-  -- A parent is a job of the same tenant, or of the same batch. No foreign key: the parent may be swept before its children.
-  if p_parent_job_ids is not null then
-    for v_row in
-      select t.id from unnest(p_parent_job_ids) t (id)
-       where t.id is not null and t.id <> all (v_ids) and not exists (select from tenure.jobs j where j.job_id = t.id and j.tenant_id = v_tenant)
-    loop
-      perform tenure.check_job_exists(v_row.id, v_tenant);
-    end loop;
-  end if;
-
-  with input as materialized (
-    select t.*, greatest(t.due_given, v_now) as due
-      from unnest(v_ids, v_lanes, v_hashes, v_firsts, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs,
-                  p_payload_refs, p_classifications, p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids,
-                  p_affinity_keys, p_event_domains, p_source_systems) with ordinality
-             t (job_id, lane, hash, first, kind, payload, key, priority, due_given, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
-                correlation_id, causation_event, parent_job_id, workflow_id, run_id, affinity_key, event_domain, source_system, n)
-  ), keyed as (
-    insert into tenure.idempotency (key_hash, job_id)
-    select i.hash, i.job_id from input i where i.hash is not null and i.first and i.hash <> all (coalesce(v_taken, '{}')) order by i.hash
-    on conflict (key_hash) do nothing
-    returning idempotency.job_id
+  with policy as materialized (
+    select l.lane, l.executor, coalesce(k.event_domain, 'job') as event_domain, coalesce(k.attempts_max, v_tuning.attempts_max) as attempts_max,
+           coalesce(k.backoff_base_seconds, v_tuning.backoff_base_seconds) as backoff_base_seconds,
+           coalesce(k.backoff_jitter_percent, v_tuning.jitter_percent) as backoff_jitter_percent,
+           k.run_timeout_seconds, k.renewals_max, coalesce(k.on_exhausted, 'dead_letter') as on_exhausted
+      from tenure.lanes l
+      left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = l.kind
+     where l.lane = any (array(select distinct x from unnest(v_lanes) x))
   ), made as (
     insert into tenure.jobs as j (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
       idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
-    select i.job_id, v_tenant, i.lane, i.kind, l.executor, coalesce(i.event_domain, k.event_domain, 'job'), coalesce(i.priority, 0), i.due, i.deadline,
-      coalesce(i.attempts_max, k.attempts_max, v_tuning.attempts_max), coalesce(k.backoff_base_seconds, v_tuning.backoff_base_seconds), coalesce(k.backoff_jitter_percent, v_tuning.jitter_percent),
-      k.run_timeout_seconds, k.renewals_max, coalesce(k.on_exhausted, 'dead_letter'), coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'),
-      i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id, i.causation_event, i.parent_job_id, i.workflow_id, i.run_id,
-      coalesce(i.source_system, 'tenure'), v_caller.principal, nullif(p_on_behalf_of, ''), v_now
-      from input i
-      join tenure.lanes l on l.lane = i.lane
-      left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = i.kind
-     where i.hash is null
-        or i.job_id in (select d.job_id from keyed d)
-        or (i.first and i.hash = any (v_free))
+    select i.job_id, v_tenant, i.lane, i.kind, p.executor, coalesce(i.event_domain, p.event_domain), coalesce(i.priority, 0), greatest(i.due, v_now), i.deadline,
+      coalesce(i.attempts_max, p.attempts_max), p.backoff_base_seconds, p.backoff_jitter_percent, p.run_timeout_seconds, p.renewals_max, p.on_exhausted,
+      coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'), i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id,
+      i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), v_caller.principal, nullif(p_on_behalf_of, ''), v_now
+      from unnest(v_ids, v_lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
+                  p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems)
+             i (job_id, lane, kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
+                correlation_id, causation_event, parent_job_id, workflow_id, run_id, affinity_key, event_domain, source_system)
+      -- By hand, so that the rows keep their order: ids grow, and what grows is cheap to index.
+      cross join lateral (select p.executor, p.event_domain, p.attempts_max, p.backoff_base_seconds, p.backoff_jitter_percent, p.run_timeout_seconds, p.renewals_max, p.on_exhausted
+                            from policy p where p.lane = i.lane limit 1) p
+     where i.job_id <> all (v_unmade)
     returning j.job_id, j.lane, j.priority, j.due, j.deadline_at
   ), put_ready as (
     insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
@@ -257,22 +200,20 @@ begin
   ), put_delayed as (
     insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
     select m.lane, m.due, m.job_id, -m.priority, 'queued', 0, 0, m.deadline_at from made m where m.due > v_now
-  ), told as (
-    insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
-    select v_now, v_tenant, m.lane, 'job.enqueued', v_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id order by m.job_id) from made m group by m.lane
   )
-  select coalesce(array_agg(m.job_id), '{}') into v_made from made m;
+  insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
+  select v_now, v_tenant, m.lane, 'job.enqueued', v_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id) from made m group by m.lane;
 
   if v_tuning.notify_open then
-    perform tenure.lane_wake(v_tenant, v_lanes, v_now);
+    perform tenure.lane_wake(v_lanes, v_now);
   end if;
 
-  if cardinality(v_made) = v_rows then
+  if v_unmade = '{}' then
     return query select t.n::integer, t.id, false, 'queued'::text from unnest(v_ids) with ordinality t (id, n);
   else
     -- A new statement: what the key names now, a job of another session included.
     return query
-      select t.n::integer, coalesce(i.job_id, t.id), t.id <> all (v_made), case when t.id = any (v_made) then 'queued' else tenure.job_state(i.job_id) end
+      select t.n::integer, coalesce(i.job_id, t.id), t.id = any (v_unmade), case when t.id = any (v_unmade) then tenure.job_state(i.job_id) else 'queued' end
         from unnest(v_ids, v_hashes) with ordinality t (id, hash, n)
         left join tenure.idempotency i on i.key_hash = t.hash
        order by t.n;
@@ -280,10 +221,115 @@ begin
 end
 $$;
 
+-- The lane of each job of a batch. Lanes that are missing are made, in one order for everybody.
+create or replace function tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) returns integer[]
+language plpgsql
+as $$
+declare
+  v_lane     integer;
+  v_executor text;
+  v_lanes    integer[];
+  v_row      record;
+begin
+  -- Nearly always a batch is of one kind.
+  if p_executors is null and p_kinds[1] = all (p_kinds) then
+    select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
+    if found or not p_tuning.strict_kinds then
+      select l.lane into v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kinds[1] and l.executor = coalesce(v_executor, 'external_worker');
+    end if;
+    return array_fill(coalesce(v_lane, tenure.lane_ensure(p_caller, p_kinds[1], null)), array[cardinality(p_kinds)]);
+  end if;
+  for v_row in
+    select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor
+      from unnest(p_kinds, p_executors) t (kind, executor)
+      left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
+      left join tenure.lanes l on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker')
+     where l.lane is null or (p_tuning.strict_kinds and k.kind is null)
+     order by 1, 2
+  loop
+    perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor);
+  end loop;
+  select array_agg(l.lane order by t.n) into v_lanes
+    from unnest(p_kinds, p_executors) with ordinality t (kind, executor, n)
+    left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
+    join tenure.lanes l on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker');
+  if cardinality(v_lanes) < cardinality(p_kinds) then
+    -- A policy moved a kind to another executor between the two looks.
+    perform tenure.refuse('busy_try_again', 'The policy of a kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
+  end if;
+  return v_lanes;
+end
+$$;
+
+-- Marks lanes whose jobs have a limit on a run: committed with the first such job, so that no claim sees the one without the other.
+create or replace function tenure.lane_time(p_lanes integer[]) returns void
+language sql
+as $$
+  update tenure.lanes l set timed = true
+   where l.lane in (select n.lane from tenure.lanes n where n.lane = any (p_lanes) and not n.timed order by n.lane for no key update)
+$$;
+
+-- Refuses ids that are taken, and parents that are not there. A parent is a job of the same tenant, or of the same batch; no foreign key: it may be swept
+-- before its children. An id whose key turns out to be taken is no new job, and may stand already.
+create or replace function tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) returns void
+language plpgsql
+as $$
+begin
+  if p_job_ids is not null and (
+    exists (
+      select from unnest(p_ids, p_hashes) t (id, hash) join tenure.jobs j on j.job_id = t.id
+       where not exists (select from tenure.idempotency i where i.key_hash = t.hash and not exists (select from tenure.attempts a where a.job_id = i.job_id and a.final)))
+    or exists (
+      select from unnest(p_ids, p_hashes) t (id, hash) group by t.id having count(distinct coalesce(t.hash, gen_random_uuid())) > 1)) then
+    perform tenure.refuse('id_taken', 'There is already a job with this id.', 'An id names one job for ever.', 'Use a new id; for a safe repetition give an idempotency key.');
+  end if;
+  perform tenure.check_job_exists(t.id, p_tenant_id)
+     from unnest(p_parent_job_ids) t (id)
+    where t.id is not null and t.id <> all (p_ids) and not exists (select from tenure.jobs j where j.job_id = t.id and j.tenant_id = p_tenant_id);
+end
+$$;
+
+-- Takes the keys of a batch for its jobs, and answers with the jobs that are not to be made because an unfinished one has their key. Equal keys within the batch
+-- are folded; keys are inserted, and then those that stand locked, in hash order. One that stands is free only on positive evidence: a final record of its job,
+-- read after the lock was won (an operator's retry takes the same lock and takes the record back).
+create or replace function tenure.keys_take(p_ids uuid[], p_hashes uuid[]) returns uuid[]
+language plpgsql
+as $$
+declare
+  v_made  uuid[];
+  v_stood record;
+  v_free  uuid[];
+begin
+  with asked as (
+    select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash is not null order by t.hash, t.n
+  ), taken as (
+    insert into tenure.idempotency (key_hash, job_id) select a.hash, a.id from asked a order by a.hash
+    on conflict (key_hash) do nothing
+    returning idempotency.job_id
+  )
+  select array_agg(t.job_id) into v_made from taken t;
+  if cardinality(v_made) = (select count(*) from unnest(p_hashes) h where h is not null) then
+    return '{}';
+  end if;
+  select array_agg(i.key_hash) as hashes, array_agg(i.job_id) as job_ids into v_stood
+    from (select i.key_hash, i.job_id from tenure.idempotency i where i.key_hash = any (p_hashes) and i.job_id <> all (coalesce(v_made, '{}')) order by i.key_hash for update) i;
+  select coalesce(array_agg(t.hash), '{}') into v_free
+    from unnest(v_stood.hashes, v_stood.job_ids) t (hash, job_id)
+   where exists (select from tenure.attempts a where a.job_id = t.job_id and a.final);
+  with replaced as (
+    update tenure.idempotency i set job_id = t.id
+      from (select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash = any (v_free) order by t.hash, t.n) t
+     where i.key_hash = t.hash
+    returning i.job_id
+  )
+  select v_made || array_agg(r.job_id) into v_made from replaced r;
+  return array(select t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null and t.id <> all (coalesce(v_made, '{}')));
+end
+$$;
+
 -- A caller bound to kinds or executors stays within them; the worker right alone enqueues only for executors it is bound to.
 create or replace function tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) returns void
 language plpgsql stable
-set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_lane record;
@@ -306,16 +352,20 @@ begin
 end
 $$;
 
--- Wakes the workers parked on a lane. Nobody parked, nobody notified: a notification on every enqueue would serialise all commits.
-create or replace function tenure.lane_wake(p_tenant_id integer, p_lanes integer[], p_now timestamptz) returns void
+-- Wakes the workers parked on a lane, once: whoever wakes them takes the park away, and a worker that finds nothing parks again. Nobody parked, nobody notified: a
+-- notification on every enqueue would serialise all commits. While another session is about to wake the same lane there is nothing to add; polling covers its failure.
+create or replace function tenure.lane_wake(p_lanes integer[], p_now timestamptz) returns void
 language plpgsql
-set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_lane integer;
 begin
-  if exists (select from tenure.lanes l where l.lane = any (p_lanes) and l.parked_until > p_now)
-     and (tenure.setting(p_tenant_id, 'queue.notify.enabled'))::boolean then
-    perform pg_notify('tenure_lane', l.lane::text) from tenure.lanes l where l.lane = any (p_lanes) and l.parked_until > p_now;
-  end if;
+  for v_lane in
+    select l.lane from tenure.lanes l where l.lane = any (array(select distinct x from unnest(p_lanes) x)) and l.parked_until > p_now order by l.lane for no key update skip locked
+  loop
+    update tenure.lanes l set parked_until = null where l.lane = v_lane;
+    perform pg_notify('tenure_lane', v_lane::text);
+  end loop;
 end
 $$;
 

@@ -88,19 +88,32 @@ $$;
 
 -- Takes ended jobs off the count of their leases, and leases that hold nothing more away. It never waits: a lease that somebody holds right now keeps a
 -- count that is too high, and goes when it has run out.
+create or replace function tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[]) returns void
+language plpgsql
+as $$
+declare
+  v_held integer;
+begin
+  for v_at in 1 .. coalesce(cardinality(p_tokens), 0) loop
+    select l.held into v_held from tenure.leases l where l.token = p_tokens[v_at] and l.lane = p_lanes[v_at] for update skip locked;
+    if v_held <= p_ended[v_at] then
+      delete from tenure.leases l where l.token = p_tokens[v_at] and l.lane = p_lanes[v_at];
+    elsif v_held is not null then
+      update tenure.leases l set held = l.held - p_ended[v_at] where l.token = p_tokens[v_at] and l.lane = p_lanes[v_at];
+    end if;
+  end loop;
+end
+$$;
+
 create or replace function tenure.lease_shrink(p_ends tenure.run_end[]) returns void
 language plpgsql
-set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_fewer record;
 begin
-  with fewer as materialized (
-    select f.token, f.lane, f.ended
-      from (select e.token, e.lane, count(*) as ended from unnest(p_ends) e where e.token is not null group by e.token, e.lane) f
-      cross join lateral (select from tenure.leases l where l.token = f.token and l.lane = f.lane for update skip locked) l
-  ), emptied as (
-    delete from tenure.leases l using fewer f where l.token = f.token and l.lane = f.lane and l.held <= f.ended
-  )
-  update tenure.leases l set held = l.held - f.ended from fewer f where l.token = f.token and l.lane = f.lane and l.held > f.ended;
+  select array_agg(f.token) as tokens, array_agg(f.lane) as lanes, array_agg(f.ended) as ended into v_fewer
+    from (select e.token, e.lane, count(*)::integer as ended from unnest(p_ends) e where e.token is not null group by e.token, e.lane) f;
+  perform tenure.lease_count_down(v_fewer.tokens, v_fewer.lanes, v_fewer.ended);
 end
 $$;
 
@@ -115,7 +128,7 @@ set enable_seqscan = off
 as $$
 declare
   v_caller  tenure.caller_identity := tenure.caller();
-  v_tuning  tenure.tuning := tenure.tuning(v_caller.tenant_id);
+  v_tuning  tenure.tunings := tenure.tuning(v_caller.tenant_id);
   v_now     timestamptz := tenure.now();
   v_longest integer;
   v_tokens  uuid[];

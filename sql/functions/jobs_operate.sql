@@ -250,7 +250,9 @@ begin
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       values (v_wait.lane, -v_job.priority, v_now, p_job_id, v_wait.outcome, v_wait.run + 1, v_wait.attempt, v_job.deadline_at);
       perform tenure.emit(v_now, v_caller.tenant_id, 'job.rescheduled', v_caller.principal, p_on_behalf_of, p_job_id::text, jsonb_build_object('reason', p_reason, 'run', v_wait.run + 1));
-      perform tenure.lane_wake(v_caller.tenant_id, array[v_wait.lane], v_now);
+      if (tenure.tuning(v_caller.tenant_id)).notify_open then
+        perform tenure.lane_wake(array[v_wait.lane], v_now);
+      end if;
       return jsonb_build_object('job_id', p_job_id, 'state', v_wait.outcome, 'due', v_now);
     end if;
 
@@ -282,7 +284,9 @@ begin
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       values (v_job.lane, -v_job.priority, v_now, p_job_id, 'queued', v_run, 0, v_job.deadline_at);
       perform tenure.emit(v_now, v_caller.tenant_id, 'job.retried', v_caller.principal, p_on_behalf_of, p_job_id::text, jsonb_build_object('reason', p_reason, 'run', v_run));
-      perform tenure.lane_wake(v_caller.tenant_id, array[v_job.lane], v_now);
+      if (tenure.tuning(v_caller.tenant_id)).notify_open then
+        perform tenure.lane_wake(array[v_job.lane], v_now);
+      end if;
       return jsonb_build_object('job_id', p_job_id, 'state', 'queued', 'due', v_now);
     elsif v_now_in not in ('queued', 'retry_waiting', 'moving') then
       perform tenure.refuse_state(p_job_id, v_now_in, 'retried', array['queued', 'retry_waiting', 'failed']);

@@ -150,10 +150,25 @@ declare
   v_reasons jsonb := '[]';
   v_alive   bigint;
   v_ahead   bigint;
+  v_held    bigint;
   v_lane    integer;
+  v_policy  tenure.kinds;
 begin
   select j.lane into v_lane from tenure.jobs j where j.job_id = p_job_id;
   if v_state in ('queued', 'retry_waiting') then
+    select k.* into v_policy from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = v_show ->> 'kind';
+    if v_policy.paused_at is not null then
+      v_reasons := v_reasons || jsonb_build_object('code', 'paused', 'what', format('%s paused the kind %s at %s.', v_policy.paused_by, v_policy.kind, v_policy.paused_at),
+        'why', coalesce(v_policy.pause_note, 'None of its jobs is claimed until it is resumed.'), 'next', format('select tenure.kind_resume(%L)', v_policy.kind));
+    end if;
+    if v_policy.concurrency_max is not null then
+      select count(*) into v_held
+        from tenure.active a where a.lane = any (array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = v_policy.kind));
+      if v_held >= v_policy.concurrency_max then
+        v_reasons := v_reasons || jsonb_build_object('code', 'limit', 'what', format('%s jobs of the kind %s are held, and its limit is %s.', v_held, v_policy.kind, v_policy.concurrency_max),
+          'why', 'A slot is free when one of them ends.', 'next', 'Wait, or raise concurrency_max of the kind.');
+      end if;
+    end if;
     if not (tenure.setting(v_caller.tenant_id, 'queue.job_substrate.enabled'))::boolean then
       v_reasons := v_reasons || jsonb_build_object('code', 'gate_closed', 'what', 'The gate queue.job_substrate.enabled is closed.', 'why', 'Nothing is claimed while it is.',
         'next', 'select tenure.gate_set(''queue.job_substrate.enabled'', ''open'')');

@@ -40,6 +40,8 @@ begin
     'run_timeout_seconds', v_kind.run_timeout_seconds,
     'retention_seconds', coalesce(v_kind.retention_seconds, tenure.setting_integer(v_tenant, 'retention.succeeded_seconds')),
     'on_exhausted', coalesce(v_kind.on_exhausted, 'dead_letter'),
+    'concurrency_max', v_kind.concurrency_max,
+    'paused_at', v_kind.paused_at, 'paused_by', v_kind.paused_by, 'pause_note', v_kind.pause_note,
     'description', coalesce(v_kind.description, ''),
     'updated_at', v_kind.updated_at, 'updated_by', v_kind.updated_by);
 end
@@ -65,8 +67,8 @@ begin
   end if;
   for v_field in select f from jsonb_object_keys(p_policy) f loop
     perform tenure.check_word('value_unknown', 'field of a policy', v_field, array['executor', 'event_domain', 'attempts_max', 'backoff_base_seconds',
-      'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'on_exhausted', 'description']);
-    if v_field in ('attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds')
+      'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max', 'on_exhausted', 'description']);
+    if v_field in ('attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max')
        and jsonb_typeof(p_policy -> v_field) <> 'null' then
       if jsonb_typeof(p_policy -> v_field) <> 'number' or (p_policy -> v_field)::numeric <> trunc((p_policy -> v_field)::numeric)
          or abs((p_policy -> v_field)::numeric) > 9e15 then
@@ -75,7 +77,7 @@ begin
       perform tenure.check_number(v_field, (p_policy -> v_field)::bigint,
         case v_field when 'backoff_jitter_percent' then 0 when 'renewals_max' then 0 when 'retention_seconds' then 60 else 1 end,
         case v_field when 'attempts_max' then tenure.limit_of('attempts_max') when 'backoff_jitter_percent' then 100 when 'renewals_max' then 1000000
-                     when 'run_timeout_seconds' then 2592000 when 'retention_seconds' then 315360000 else 86400 end);
+                     when 'concurrency_max' then tenure.limit_of('concurrency_max') when 'run_timeout_seconds' then 2592000 when 'retention_seconds' then 315360000 else 86400 end);
       p_policy := jsonb_set(p_policy, array[v_field], to_jsonb((p_policy -> v_field)::bigint));
     end if;
   end loop;
@@ -92,21 +94,92 @@ begin
     perform tenure.refuse('lease_seconds_out_of_range', format('lease_seconds is %s, lease_seconds_max only %s.', v_new.lease_seconds, v_new.lease_seconds_max),
       'The usual lease of a kind cannot be longer than its longest.', 'Raise lease_seconds_max or lower lease_seconds.');
   end if;
+  -- A limit that was not there: what is held already is a slot from now on, and while a claim may be under way that knew of none, every held job is counted.
+  v_new.limited_after := case when v_new.concurrency_max is null then null when v_old.concurrency_max is null then pg_current_xact_id() else v_old.limited_after end;
   insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
-    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, on_exhausted, description, updated_at, updated_by)
+    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max, limited_after, on_exhausted, description, updated_at, updated_by)
   values (v_caller.tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max, v_new.backoff_base_seconds, v_new.backoff_jitter_percent,
-    v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.on_exhausted,
-    v_new.description, v_now, v_caller.principal)
+    v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max, v_new.limited_after,
+    v_new.on_exhausted, v_new.description, v_now, v_caller.principal)
   on conflict (tenant_id, kind) do update set executor = excluded.executor, event_domain = excluded.event_domain, attempts_max = excluded.attempts_max,
     backoff_base_seconds = excluded.backoff_base_seconds, backoff_jitter_percent = excluded.backoff_jitter_percent, lease_seconds = excluded.lease_seconds,
     lease_seconds_max = excluded.lease_seconds_max, renewals_max = excluded.renewals_max, run_timeout_seconds = excluded.run_timeout_seconds,
-    retention_seconds = excluded.retention_seconds, on_exhausted = excluded.on_exhausted, description = excluded.description,
+    retention_seconds = excluded.retention_seconds, concurrency_max = excluded.concurrency_max, limited_after = excluded.limited_after, on_exhausted = excluded.on_exhausted, description = excluded.description,
     updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+  if v_old.concurrency_max is null and v_new.concurrency_max is not null then
+    update tenure.active a set limited = true
+     where not a.limited and a.lane = any (array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind));
+  end if;
+  -- There may be more room than before.
+  if v_old.concurrency_max is not null and (tenure.tuning(v_caller.tenant_id)).notify_open then
+    perform tenure.lane_wake(array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind), v_now);
+  end if;
   perform tenure.emit(v_now, v_caller.tenant_id, 'kind.changed', v_caller.principal, p_on_behalf_of, p_kind, jsonb_build_object('kind', p_kind, 'set', p_policy));
   return tenure.kind_show(p_kind);
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
   return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Pauses a kind: its jobs are enqueued and wait, none is claimed; what is held goes on. Pausing what is paused keeps who did it first.
+create or replace function tenure.kind_pause(p_kind text, p_note text default null, p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  return tenure.kind_hold(p_kind, 'pause', p_note, p_on_behalf_of);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Lets the jobs of a paused kind be claimed again. Resuming what is not paused is no error.
+create or replace function tenure.kind_resume(p_kind text, p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  return tenure.kind_hold(p_kind, 'resume', null, p_on_behalf_of);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Pauses or resumes. A kind that has only ever been enqueued gets a policy of defaults to carry the mark.
+create or replace function tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text) returns jsonb
+language plpgsql
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_pause  boolean := p_verb = 'pause';
+  v_paused timestamptz;
+begin
+  perform tenure.check_tenant(v_caller.tenant_id);
+  if p_note <> '' then
+    perform tenure.check_name('note', p_note);
+  end if;
+  perform tenure.kind_show(p_kind);
+  insert into tenure.kinds (tenant_id, kind, updated_at, updated_by) values (v_caller.tenant_id, p_kind, v_now, v_caller.principal) on conflict (tenant_id, kind) do nothing;
+  select k.paused_at into v_paused from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = p_kind for update;
+  if (v_paused is not null) <> v_pause then
+    update tenure.kinds k
+       set paused_at = case when v_pause then v_now end, paused_by = case when v_pause then v_caller.principal end, pause_note = case when v_pause then nullif(p_note, '') end
+     where k.tenant_id = v_caller.tenant_id and k.kind = p_kind;
+    perform tenure.emit(v_now, v_caller.tenant_id, case when v_pause then 'kind.paused' else 'kind.resumed' end, v_caller.principal, p_on_behalf_of, p_kind,
+      jsonb_build_object('kind', p_kind, 'note', nullif(p_note, '')));
+    if not v_pause and (tenure.tuning(v_caller.tenant_id)).notify_open then
+      perform tenure.lane_wake(array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind), v_now);
+    end if;
+  end if;
+  return tenure.kind_show(p_kind);
 end
 $$;
 

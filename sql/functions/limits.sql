@@ -21,5 +21,6 @@ as $$
     when 'lookup_rounds_max'       then 8
     when 'id_skew_seconds_max'     then 86400
     when 'list_rows_max'           then 1000
+    when 'concurrency_max'         then 100000
   end
 $$;

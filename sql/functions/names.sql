@@ -10,7 +10,6 @@ $$;
 -- Refuses a name that is blank (tabs, newlines and the like count as blank), too long, or has control characters.
 create or replace function tenure.check_name(p_what text, p_name text) returns void
 language plpgsql
-set search_path = pg_catalog, pg_temp
 as $$
 begin
   if tenure.is_blank(p_name) then
@@ -29,7 +28,6 @@ $$;
 -- Refuses a number outside its bounds, naming them.
 create or replace function tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) returns void
 language plpgsql
-set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_value is null or p_value < p_min or p_value > p_max then
@@ -42,7 +40,6 @@ $$;
 -- Refuses a word that is not one of the list, naming the list.
 create or replace function tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) returns void
 language plpgsql
-set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_value is null or p_value <> all (p_allowed) then

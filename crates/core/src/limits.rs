@@ -52,4 +52,6 @@ limits! {
     ID_SKEW_SECONDS_MAX: i64 = 86_400, "id_skew_seconds_max";
     /// Rows of one page of a list.
     LIST_ROWS_MAX: usize = 1000, "list_rows_max";
+    /// The largest limit on held jobs of one kind.
+    CONCURRENCY_MAX: i64 = 100_000, "concurrency_max";
 }

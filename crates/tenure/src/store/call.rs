@@ -1,4 +1,4 @@
-//! How a SQL function is called: by named arguments, as an unnamed statement, columns read by name.
+//! How a SQL function is called: by named arguments, as an unnamed statement, columns asked for by name and read in that order.
 //!
 //! Names instead of places let a program and a schema of neighbouring versions work together.
 
@@ -52,7 +52,9 @@ macro_rules! row {
         impl $crate::store::call::FromRow for $name {
             const COLUMNS: &'static [&'static str] = &[$(stringify!($field),)*];
             fn from_row(row: &tokio_postgres::Row) -> Result<Self, tokio_postgres::Error> {
-                Ok($name { $($field: row.try_get(stringify!($field))?,)* })
+                // The columns were asked for in the order of the fields: looking a name up would cost more than reading its value.
+                let mut at = 0..;
+                Ok($name { $($field: row.try_get(at.next().unwrap_or(usize::MAX))?,)* })
             }
         }
     };
@@ -127,7 +129,8 @@ impl<'a> Call<'a> {
         })
     }
 
-    async fn run(self, client: &impl GenericClient, columns: &str) -> Result<Vec<Row>> {
+    /// The rows as they come, with these columns.
+    pub(super) async fn run(self, client: &impl GenericClient, columns: &str) -> Result<Vec<Row>> {
         let arguments: Vec<String> = self
             .names
             .iter()

@@ -32,6 +32,14 @@ row! {
         pub run_timeout_seconds: Option<i32>,
         /// How long a finished job stays.
         pub retention_seconds: Option<i32>,
+        /// Held jobs of it at most, over all workers.
+        pub concurrency_max: Option<i32>,
+        /// Since when none of it is claimed.
+        pub paused_at: Option<Timestamp>,
+        /// Who paused it.
+        pub paused_by: Option<String>,
+        /// Why.
+        pub pause_note: Option<String>,
         /// `dead_letter` or `fail`.
         pub on_exhausted: String,
         /// What it is.
@@ -63,6 +71,30 @@ pub async fn kind_set(
     Call::new("kind_set")
         .with("p_kind", &kind)
         .with("p_policy", &policy)
+        .maybe("p_on_behalf_of", &on_behalf_of)
+        .value(client)
+        .await
+}
+
+/// Keeps the jobs of a kind from being claimed (`tenure.kind_pause`).
+pub async fn kind_pause(
+    client: &impl GenericClient,
+    kind: &str,
+    note: Option<&str>,
+    on_behalf_of: Option<&str>,
+) -> Result<Value> {
+    Call::new("kind_pause")
+        .with("p_kind", &kind)
+        .maybe("p_note", &note)
+        .maybe("p_on_behalf_of", &on_behalf_of)
+        .value(client)
+        .await
+}
+
+/// Lets the jobs of a paused kind be claimed again (`tenure.kind_resume`).
+pub async fn kind_resume(client: &impl GenericClient, kind: &str, on_behalf_of: Option<&str>) -> Result<Value> {
+    Call::new("kind_resume")
+        .with("p_kind", &kind)
         .maybe("p_on_behalf_of", &on_behalf_of)
         .value(client)
         .await

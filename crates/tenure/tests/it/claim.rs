@@ -374,7 +374,9 @@ async fn a_claim_looks_at_a_bounded_number_of_lanes_and_the_cursor_reaches_the_o
 }
 
 /// The pick as the claim runs it, over one lane. The function's own text is compared, so that this cannot drift.
-const PICK: &str = "select r.ctid from tenure.ready r where r.lane = v_lane order by r.rank, r.due, r.job_id limit v_want for update skip locked";
+const PICK: &str = "select r.ctid from tenure.ready r
+         where r.lane = v_lane and (r.rank, r.due) >= (v_from, v_since) and r.rank <= v_to and (v_round > 1 or r.job_id = any (tenure.lane_preferred(v_lane, p_affinity_key)))
+         order by r.rank, r.due, r.job_id limit v_room for update skip locked";
 
 /// Proves: S24, S122. Guards: D30, D55. Rule: 13.
 #[tokio::test]
@@ -383,7 +385,7 @@ async fn the_pick_walks_the_primary_key_without_a_sort_on_an_empty_a_full_and_a_
     let c = db.direct().await;
     let source: String = get(
         &c,
-        "select prosrc from pg_proc where oid = 'tenure.job_claim_many'::regproc",
+        "select prosrc from pg_proc where oid = 'tenure.job_turn'::regproc",
         &[],
     )
     .await;
@@ -395,10 +397,17 @@ async fn the_pick_walks_the_primary_key_without_a_sort_on_an_empty_a_full_and_a_
     enqueue(&c, "b").await;
     let lane: i32 = get(&c, "select min(lane) from tenure.lanes", &[]).await;
     let explain = async |state: &str| {
-        let pick = PICK.replace("v_lane", &lane.to_string()).replace("v_want", "100");
+        let pick = PICK
+            .replace("v_lane", &lane.to_string())
+            .replace("v_from", "'-32768'::smallint")
+            .replace("v_since", "'-infinity'::timestamptz")
+            .replace("v_to", "32767::smallint")
+            .replace("v_round", "4")
+            .replace("p_affinity_key", "null")
+            .replace("v_room", "100");
         run(&c, "begin").await;
         let settings = "select set_config(split_part(s, '=', 1), split_part(s, '=', 2), true)
-                          from pg_proc p, unnest(p.proconfig) s where p.oid = 'tenure.job_claim_many'::regproc and s not like 'search_path%'";
+                          from pg_proc p, unnest(p.proconfig) s where p.oid = 'tenure.job_turn'::regproc and s not like 'search_path%'";
         rows(&c, settings, &[]).await;
         let plan: Value = get(&c, &format!("explain (format json) {pick}"), &[]).await;
         run(&c, "rollback").await;

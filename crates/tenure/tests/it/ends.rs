@@ -23,7 +23,6 @@ async fn an_end_that_waited_for_a_cancel_request_ends_the_job_once() {
         ("job_fail", ", 'broken'", "cancelled"),
         ("job_release", "", "cancelled"),
         ("job_snooze", ", 60", "cancelled"),
-        ("job_acknowledge_cancel", "", "cancelled"),
     ] {
         let db = Db::open().await;
         let (a, b, watch) = (db.client().await, db.client().await, db.client().await);

@@ -326,7 +326,7 @@ async fn a_lease_has_owner_and_end_and_only_held_jobs_have_one() {
         "update tenure.active set run_until = tenure.now()",
         "update tenure.active set cancel_requested_at = tenure.now()",
         "update tenure.ready set state = 'leased'",
-        "update tenure.ready set attempts = -1",
+        "update tenure.attempts set attempt = -1",
     ] {
         claim_with(&c, "w", "").await;
         enqueue(&c, "a").await;

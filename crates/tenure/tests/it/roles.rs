@@ -31,7 +31,7 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "executor_beat",
     ]),
     (&[SERVER, ADMIN, OPERATOR], &[
-        "job_cancel", "job_retry", "job_dead_letter", "dead_letter_triage", "dead_letter_replay_preview", "dead_letter_replay", "gate_set", "job_reap",
+        "job_cancel", "job_retry", "job_dead_letter", "dead_letter_triage", "dead_letter_replay_preview", "dead_letter_replay", "gate_set", "kind_pause", "kind_resume", "job_reap",
         "job_sweep", "partition_upkeep",
     ]),
     (&[SERVER, ADMIN], &["config_set", "kind_set", "login_bind", "login_unbind", "tenant_create"]),

@@ -137,16 +137,21 @@ async fn a_turn_ends_one_batch_and_claims_the_next_in_one_statement() {
         let ids: Vec<Uuid> = held.iter().map(|it| it.job_id).collect();
         let tokens: Vec<Uuid> = held.iter().map(|it| it.token).collect();
         let outcomes: Vec<&str> = outcomes.to_vec();
-        let sql = "select part, status, job_id, coalesce(token, job_id) as token, state, coalesce(run, 0) as run,
+        let sql = "select part, status, coalesce(job_id, $5) as job_id, coalesce(token, $5) as token, coalesce(state, '') as state, coalesce(run, 0) as run,
                           coalesce(attempt, 0::smallint) as attempt, coalesce(lane, 0) as lane
                      from tenure.job_turn($1, $2, $3, null, null, null, null, null, null, 'w', null, null, $4, 60, 'started', $5)";
         rows(&c, sql, &[&ids, &tokens, &outcomes, &limit, &token]).await
     };
     let token = Uuid::new_v4();
     let first = turn(&[], &[], 3, token).await;
-    let held: Vec<Claimed> = first.iter().map(Claimed::of).collect();
+    let lease = &first[0];
+    assert_eq!(
+        (lease.get("part"), lease.get("token"), lease.get("state")),
+        ("lease", token, "in_progress"),
+        "what all jobs of a lane have in common is told once"
+    );
+    let held: Vec<Claimed> = first[1..].iter().map(Claimed::of).collect();
     assert_eq!(held.len(), 3);
-    assert!(held.iter().all(|it| it.token == token && it.state == "in_progress"));
 
     let second = turn(&held, &["succeeded", "failed", "succeeded"], 10, Uuid::new_v4()).await;
     let ends: Vec<(&str, Uuid)> = second

@@ -191,6 +191,8 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ("job_sweep", none()),
         ("partition_upkeep", none()),
         ("config_set", "'queue.lease.duration_sec', '5'".into()),
+        ("kind_pause", "'alpha_rest', 'for a while'".into()),
+        ("kind_resume", "'alpha_rest'".into()),
         ("kind_set", r#"'alpha_rest', '{"attempts_max": 1}'"#.into()),
         ("login_bind", format!("'{}'", a.login)),
         ("login_unbind", format!("'{}'", a.login)),
