@@ -1,4 +1,4 @@
-//! `tenure kind`: the policy of a kind of job.
+//! `tenure kind`: the policy of a kind of job, and whether it may run.
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use tenure::store::kinds;
 use super::Behalf;
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::output::Column;
+use crate::output::{Column, shown};
 use crate::values::Number;
 
 const LIST: &[Column] = &[
@@ -18,6 +18,8 @@ const LIST: &[Column] = &[
     Column("LEASE", "lease_seconds"),
     Column("TIMEOUT", "run_timeout_seconds"),
     Column("EXHAUSTED", "on_exhausted"),
+    Column("LIMIT", "concurrency_max"),
+    Column("PAUSED", "paused_at"),
     Column("DESCRIPTION", "description"),
 ];
 
@@ -26,6 +28,10 @@ const FIRST: &[&str] = &[
     "known",
     "executor",
     "description",
+    "paused_at",
+    "paused_by",
+    "pause_note",
+    "concurrency_max",
     "attempts_max",
     "lease_seconds",
     "on_exhausted",
@@ -43,6 +49,29 @@ pub(crate) enum Kind {
     },
     /// Set fields of a policy; the others stay
     Set(Box<Set>),
+    /// Keep jobs of a kind from being claimed; what is held goes on
+    Pause(Pause),
+    /// Let jobs of a paused kind be claimed again
+    Resume(Resume),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pause {
+    /// The kind
+    kind: String,
+    /// Why, for whoever wonders
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    #[command(flatten)]
+    behalf: Behalf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The kind
+    kind: String,
+    #[command(flatten)]
+    behalf: Behalf,
 }
 
 #[derive(Debug, Args)]
@@ -76,6 +105,9 @@ pub(crate) struct Set {
     /// The longest run, heartbeats or not
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     run_timeout_seconds: Option<Number>,
+    /// Jobs of it that are held at once, over all workers; no limit: --default concurrency_max
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    concurrency_max: Option<Number>,
     /// When a finished job is cleaned
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     retention_seconds: Option<Number>,
@@ -85,7 +117,7 @@ pub(crate) struct Set {
     /// What it is, for people
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Let this field follow the configuration again, such as attempts_max
+    /// Take this field back, such as attempts_max: what the configuration says holds again
     #[arg(long = "default", value_name = "FIELD")]
     defaults: Vec<String>,
     #[command(flatten)]
@@ -116,6 +148,31 @@ impl Kind {
                     .await?;
                 session.out.object(&policy, FIRST, &["kind"])
             }
+            Kind::Pause(pause) => {
+                let (note, behalf) = (pause.note.as_deref(), pause.behalf.on_behalf_of.as_deref());
+                let policy = session
+                    .ask(async |tx| kinds::kind_pause(tx, &pause.kind, note, behalf).await)
+                    .await?;
+                let part = |field: &str| shown(field, &policy[field]);
+                let sentence = format!(
+                    "Kind {kind} is paused since {} by {}: none of its jobs is claimed until `tenure kind resume {kind}`.",
+                    part("paused_at"),
+                    part("paused_by"),
+                    kind = part("kind"),
+                );
+                session.out.done(&sentence, &policy, &["kind"])
+            }
+            Kind::Resume(resume) => {
+                let behalf = resume.behalf.on_behalf_of.as_deref();
+                let policy = session
+                    .ask(async |tx| kinds::kind_resume(tx, &resume.kind, behalf).await)
+                    .await?;
+                let sentence = format!(
+                    "Kind {} is not paused: its jobs are claimed.",
+                    shown("", &policy["kind"])
+                );
+                session.out.done(&sentence, &policy, &["kind"])
+            }
         }
     }
 }
@@ -138,6 +195,7 @@ impl Set {
             ("renewals_max", &self.renewals_max),
             ("run_timeout_seconds", &self.run_timeout_seconds),
             ("retention_seconds", &self.retention_seconds),
+            ("concurrency_max", &self.concurrency_max),
         ];
         let mut policy: Map<String, Value> = self
             .defaults

@@ -1,10 +1,11 @@
 //! What is going on while something takes its time: a spinner on a terminal, plain lines elsewhere.
 
+use std::fmt;
 use std::future::Future;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::{Format, Output};
 
@@ -38,12 +39,30 @@ pub(crate) struct Bar {
 impl Bar {
     /// For so many of something.
     pub(crate) fn new(out: Output, doing: &str, total: u64) -> Bar {
+        Bar::with(
+            out,
+            doing,
+            total,
+            "{msg} {wide_bar:.cyan/dim} {human_pos}/{human_len}  {rate}  {eta}",
+        )
+    }
+
+    /// For so many seconds.
+    pub(crate) fn of_seconds(out: Output, doing: &str, total: u64) -> Bar {
+        Bar::with(out, doing, total, "{msg} {wide_bar:.cyan/dim} {pos}/{len} s")
+    }
+
+    fn with(out: Output, doing: &str, total: u64, template: &str) -> Bar {
         if out.format != Format::People || !io::stderr().is_terminal() {
             let bar = ProgressBar::hidden();
             return Bar { bar };
         }
-        let template = "{msg} {wide_bar:.cyan/dim} {human_pos}/{human_len}  {per_sec}  {eta}";
-        let style = ProgressStyle::with_template(template).expect("a valid template");
+        let style = ProgressStyle::with_template(template)
+            .expect("a valid template")
+            .with_key("rate", |state: &ProgressState, text: &mut dyn fmt::Write| {
+                // A bar that cannot be drawn is no failure.
+                let _ = write!(text, "{:.0}/s", state.per_sec());
+            });
         let bar = ProgressBar::new(total).with_style(style).with_message(doing.to_owned());
         bar.enable_steady_tick(TICK);
         Bar { bar }

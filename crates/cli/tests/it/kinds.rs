@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::workbench::Workbench;
+use crate::workbench::{Workbench, text_of};
 
 #[tokio::test]
 async fn a_policy_is_set_shown_listed_and_taken_back_field_by_field() {
@@ -54,4 +54,59 @@ async fn a_policy_that_cannot_be_kept_is_refused() {
     bench.refused(&["kind", "set", "k", "--default", "colour"], "value_unknown");
     assert_eq!(bench.lines(&["kind", "list"]).len(), 0);
     assert!(bench.text(&["kind", "list"]).contains("No kind"));
+}
+
+/// The reason that `explain` gives for a job, by its code.
+fn reasons(bench: &Workbench, job: &str) -> Vec<String> {
+    let told = bench.json(&["job", "explain", job]);
+    let reasons = told["reasons"].as_array().expect("reasons").iter();
+    reasons.map(|reason| text_of(reason, "code")).collect()
+}
+
+#[tokio::test]
+async fn a_paused_kind_keeps_its_jobs_and_says_so_until_it_is_resumed() {
+    let bench = Workbench::open().await;
+    let job = bench.enqueue("mail");
+    let told = bench.text(&["kind", "pause", "mail", "--note", "the relay is down"]);
+    assert!(
+        told.contains("mail is paused") && told.contains("kind resume mail"),
+        "{told}"
+    );
+    assert!(bench.json(&["job", "claim", "--kind", "mail"])["job"].is_null());
+    assert!(reasons(&bench, &job).contains(&"paused".to_owned()));
+    assert!(bench.text(&["job", "explain", &job]).contains("the relay is down"));
+
+    let again = bench.json(&["kind", "pause", "mail", "--note", "another reason"]);
+    assert_eq!(again["pause_note"], "the relay is down", "who was first is kept");
+    let listed = &bench.lines(&["kind", "list"])[0];
+    assert!(
+        listed["paused_at"].is_string() && listed["paused_by"].is_string(),
+        "{listed}"
+    );
+    assert!(bench.text(&["kind", "show", "mail"]).contains("the relay is down"));
+
+    assert!(bench.text(&["kind", "resume", "mail"]).contains("not paused"));
+    assert_eq!(bench.claim("mail").0, job);
+    bench.refused(&["kind", "pause", "nothing"], "kind_not_found");
+    bench.refused(&["kind", "resume", "nothing"], "kind_not_found");
+}
+
+#[tokio::test]
+async fn a_limit_holds_at_the_prompt_and_can_be_taken_back() {
+    let bench = Workbench::open().await;
+    let set = bench.json(&["kind", "set", "mail", "--concurrency-max", "1"]);
+    assert_eq!(set["concurrency_max"], 1);
+    assert_eq!(bench.lines(&["kind", "list"])[0]["concurrency_max"], 1);
+    bench.enqueue("mail");
+    let second = bench.enqueue("mail");
+    bench.claim("mail");
+    assert!(bench.json(&["job", "claim", "--kind", "mail"])["job"].is_null());
+    assert!(reasons(&bench, &second).contains(&"limit".to_owned()));
+    bench.refused(
+        &["kind", "set", "mail", "--concurrency-max", "0"],
+        "number_out_of_range",
+    );
+    let back = bench.json(&["kind", "set", "mail", "--default", "concurrency_max"]);
+    assert!(back["concurrency_max"].is_null(), "{back}");
+    assert_eq!(bench.claim("mail").0, second);
 }

@@ -233,7 +233,7 @@ impl Course {
     async fn observe(&self, ground: &Ground, plan: &Plan, server: &Server, began: Instant) -> Outcome<Vec<Segment>> {
         let length = (f64::from(plan.seconds) / f64::from(SEGMENTS)).min(SEGMENT_SECONDS_MAX.into());
         let count = (f64::from(plan.seconds) / length).round() as u32;
-        let bar = Bar::new(ground.out, "steady", plan.seconds.into());
+        let bar = Bar::of_seconds(ground.out, "steady", plan.seconds.into());
         let (mut segments, mut from, mut before) = (Vec::new(), began, (0, 0));
         for number in 1..=count {
             let end = began + Duration::from_secs_f64(length * f64::from(number));
