@@ -80,7 +80,9 @@ pub(super) struct Board {
     /// Somebody hears notifications.
     pub(super) listening: bool,
     parked: Option<Instant>,
-    parking: bool,
+    /// A park is under way; how many notifications had been heard before.
+    parking: Option<u64>,
+    heard: u64,
     lanes: HashSet<i32>,
     pub(super) phase: Phase,
     pub(super) report: Report,
@@ -106,7 +108,8 @@ impl Board {
             hold_until: None,
             listening: false,
             parked: None,
-            parking: false,
+            parking: None,
+            heard: 0,
             lanes: HashSet::new(),
             phase,
             report: Report::default(),
@@ -141,7 +144,7 @@ impl Board {
         }
         if claiming && self.is_park_due(now) {
             self.under_way += 1;
-            self.parking = true;
+            self.parking = Some(self.heard);
             return Step::Park;
         }
         Step::Wait(self.wait_until(now))
@@ -241,7 +244,7 @@ impl Board {
 
     fn is_park_due(&self, now: Instant) -> bool {
         self.listening
-            && !self.parking
+            && self.parking.is_none()
             && self.is_idle()
             && self
                 .parked
@@ -259,7 +262,7 @@ impl Board {
         if let Some(oldest) = self.buffer.front() {
             until = until.min(oldest.give_back_at());
         }
-        if self.listening && !self.parking && self.is_idle() {
+        if self.listening && self.parking.is_none() && self.is_idle() {
             until = until.min(self.parked.map_or(now, |parked| parked + PARK_AGAIN));
         }
         until
@@ -270,19 +273,23 @@ impl Board {
         self.groups.iter_mut().for_each(Group::wake);
     }
 
-    /// There is work in this lane. Says whether it is one of ours.
+    /// There is work in this lane. Says whether it is one of ours. A park is good for one notification: who is awake is
+    /// not woken again, so it takes a new one before the next wait.
     pub(super) fn wake_lane(&mut self, lane: i32) -> bool {
+        self.heard += 1;
         let ours = self.lanes.contains(&lane);
         if ours {
+            self.parked = None;
             self.wake();
         }
         ours
     }
 
-    /// The park stands: whatever comes from now on is told. What came before is found by one more look.
+    /// The park stands: whatever comes from now on is told, unless it was told before we knew the lanes. What came before
+    /// is found by one more look.
     pub(super) fn parked(&mut self, lanes: Vec<i32>, now: Instant) {
-        self.parking = false;
-        self.parked = Some(now);
+        let unheard = self.parking.take() == Some(self.heard);
+        self.parked = unheard.then_some(now);
         self.lanes = lanes.into_iter().collect();
         self.wake();
     }
@@ -295,7 +302,7 @@ impl Board {
 
     /// The park failed.
     pub(super) fn park_failed(&mut self) {
-        self.parking = false;
+        self.parking = None;
     }
 
     /// The claim brought these jobs; the slots it kept beyond them are free again.

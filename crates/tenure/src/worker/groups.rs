@@ -15,7 +15,7 @@ pub(super) enum Flow {
     Asked,
     /// Somebody is looking.
     Probing,
-    /// The last claim brought something: everybody may claim.
+    /// The last claim brought all it asked for: everybody may claim.
     Flowing,
     /// The last claim brought nothing.
     Dry,
@@ -95,10 +95,12 @@ impl Group {
             self.hint = None;
             return;
         };
-        self.flow = Flow::Flowing;
+        // A batch that is not full is probably all there was: one look more, not one by every loop.
+        let full = jobs.len() >= ask.limit;
+        self.flow = if full { Flow::Flowing } else { Flow::Asked };
         self.lane_after = Some(last.lane);
         // Only a full batch says that there is nothing left before its end.
-        self.hint = (jobs.len() == ask.limit).then_some(ClaimHint {
+        self.hint = full.then_some(ClaimHint {
             lane: last.lane,
             rank: last.rank,
             due: last.due,

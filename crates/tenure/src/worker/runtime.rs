@@ -31,6 +31,8 @@ pub(super) struct Runtime {
     /// Wakes the heartbeat, and the one who watches the time.
     pub(super) timers: Notify,
     pub(super) log: Log,
+    /// What keeps us from claiming though all works.
+    pub(super) gates: Log,
 }
 
 /// A slot that a task holds: free again when the task is over, however it ends.
@@ -64,6 +66,7 @@ impl Runtime {
             turns: Notify::new(),
             timers: Notify::new(),
             log: Log::default(),
+            gates: Log::default(),
         }
     }
 

@@ -119,6 +119,14 @@ impl Turns {
         if let Some(ask) = ask {
             self.proven = true;
             self.token = Uuid::new_v4();
+            let name = &self.runtime.settings.name;
+            match turn.gate {
+                Some(gate) => {
+                    let text = format!("The gate {gate} is closed: nothing is claimed until it is open.");
+                    self.runtime.gates.told(name, "gate_closed", &text);
+                }
+                None => self.runtime.gates.fine(name),
+            }
             self.claimed(&ask, turn.jobs, asked);
         }
     }

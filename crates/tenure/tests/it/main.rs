@@ -48,6 +48,7 @@ mod views;
 mod walls;
 mod worker_connections;
 mod worker_failures;
+mod worker_gates;
 mod worker_leases;
 mod worker_runs;
 mod worker_scene;

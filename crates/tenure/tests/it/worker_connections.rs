@@ -45,7 +45,7 @@ async fn cut_connections_lose_nothing_and_complete_nothing_twice() {
     let report = at_work.stop().await;
     assert!(cuts > 0);
     assert_eq!((report.succeeded, report.lost), (JOBS as u64, 0), "after {cuts} cuts");
-    let runs = runs.lock().expect("no panic holds it");
+    let runs = runs.lock().expect("no panic holds it").clone();
     assert_eq!(runs.len(), JOBS as usize);
     assert!(runs.values().all(|count| *count == 1), "each handler ran once");
     let ended = rows(&c, "select job_id from tenure.attempts", &[]).await;

@@ -10,15 +10,18 @@ use tokio::sync::Notify;
 use crate::fixture::{Db, check_invariants, enqueue, get, one, reap, run, state, until};
 use crate::worker_scene::{AtWork, last_run, until_true, worker};
 
+/// Why a handler was told to stop, and in whose words.
+type Reason = (CancelReason, Option<String>);
+
 /// What a handler that waits to be cancelled was told.
 #[derive(Clone, Default)]
 struct Told {
-    reason: Arc<Mutex<Option<(CancelReason, Option<String>)>>>,
+    reason: Arc<Mutex<Option<Reason>>>,
     may_end: Arc<Notify>,
 }
 
 impl Told {
-    fn reason(&self) -> Option<(CancelReason, Option<String>)> {
+    fn reason(&self) -> Option<Reason> {
         self.reason.lock().expect("no panic holds it").clone()
     }
 }
