@@ -40,20 +40,6 @@ CREATE TYPE tenure.run_end AS (
 	holder text
 );
 
--- tuning; Type: TYPE
-CREATE TYPE tenure.tuning AS (
-	jobs_open boolean,
-	heartbeat_open boolean,
-	notify_open boolean,
-	lease_seconds integer,
-	lease_seconds_max integer,
-	stale_seconds integer,
-	attempts_max integer,
-	backoff_base_seconds integer,
-	jitter_percent integer,
-	strict_kinds boolean
-);
-
 -- acts_as(text); Type: FUNCTION
 CREATE FUNCTION tenure.acts_as(p_role text) RETURNS boolean
     LANGUAGE sql STABLE
@@ -82,6 +68,30 @@ CREATE FUNCTION tenure.check_acted_for(p_on_behalf_of text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- tunings; Type: TABLE
+CREATE TABLE tenure.tunings (
+    tenant_id integer NOT NULL,
+    jobs_open boolean NOT NULL,
+    worker_open boolean NOT NULL,
+    heartbeat_open boolean NOT NULL,
+    notify_open boolean NOT NULL,
+    lease_seconds integer NOT NULL,
+    lease_seconds_max integer NOT NULL,
+    stale_seconds integer NOT NULL,
+    attempts_max integer NOT NULL,
+    backoff_base_seconds integer NOT NULL,
+    jitter_percent integer NOT NULL,
+    strict_kinds boolean NOT NULL
+);
+
+-- TABLE tunings; Type: COMMENT
+COMMENT ON TABLE tenure.tunings IS 'The configuration in force as the hot path reads it, derived from tenure.config.';
+
+-- check_claim(tenure.caller_identity, tenure.tunings, text, text, integer, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- check_config_key(text); Type: FUNCTION
 CREATE FUNCTION tenure.check_config_key(p_key text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -97,7 +107,6 @@ CREATE FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_executor 
 -- check_enqueue_rights(tenure.caller_identity, integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) RETURNS void
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- check_executor(text); Type: FUNCTION
@@ -109,7 +118,6 @@ CREATE FUNCTION tenure.check_executor(p_executor text) RETURNS void
 -- check_gate(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) RETURNS void
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- check_held(uuid, text); Type: FUNCTION
@@ -133,13 +141,11 @@ CREATE FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) RETU
 -- check_name(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_name(p_what text, p_name text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- check_number(text, bigint, bigint, bigint); Type: FUNCTION
 CREATE FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- check_pairs(uuid[], uuid[]); Type: FUNCTION
@@ -154,6 +160,11 @@ CREATE FUNCTION tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max b
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_relatives(integer, uuid[], uuid[], uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_tenant(integer); Type: FUNCTION
 CREATE FUNCTION tenure.check_tenant(p_tenant_id integer) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -163,13 +174,11 @@ CREATE FUNCTION tenure.check_tenant(p_tenant_id integer) RETURNS void
 -- check_word(text, text, text, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- claim_lanes(tenure.caller_identity, text, text[]); Type: FUNCTION
-CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_executor text, p_kinds text[]) RETURNS integer[]
+-- claim_lanes(tenure.caller_identity, tenure.tunings, text, text[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) RETURNS record
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- config_get(text); Type: FUNCTION
@@ -314,6 +323,25 @@ CREATE FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref te
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], jsonb[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) RETURNS TABLE(ordinal integer, job_id uuid, duplicate boolean, state text)
+    LANGUAGE plpgsql
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_nestloop TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- enqueue_lanes(tenure.caller_identity, tenure.tunings, text[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) RETURNS integer[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- enqueue_one(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, jsonb, text, text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_one(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT job_id uuid, OUT duplicate boolean, OUT state text) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- error_fingerprint(text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -344,10 +372,9 @@ CREATE FUNCTION tenure.executor_list() RETURNS TABLE(executor text, role text, n
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- executor_seen(integer, text, text, integer, text, tenure.tuning, timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tuning, p_now timestamp with time zone) RETURNS void
+-- executor_seen(integer, text, text, integer, text, tenure.tunings, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- forbidden_path(jsonb); Type: FUNCTION
@@ -359,11 +386,6 @@ CREATE FUNCTION tenure.forbidden_path(p_payload jsonb) RETURNS text
 CREATE FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- has_forbidden_key(text); Type: FUNCTION
-CREATE FUNCTION tenure.has_forbidden_key(p_payload_text text) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- health(); Type: FUNCTION
@@ -435,8 +457,6 @@ CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NUL
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
     AS $$...$$;
 
 -- job_complete(uuid, uuid, jsonb, text); Type: FUNCTION
@@ -456,7 +476,6 @@ CREATE FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcome
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
-    SET enable_seqscan TO 'off'
     AS $$...$$;
 
 -- job_end_one(uuid, uuid, text, jsonb, text, text, text, text, integer); Type: FUNCTION
@@ -475,7 +494,6 @@ CREATE FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb DEFAULT '{}'::js
 CREATE FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads jsonb[] DEFAULT NULL::jsonb[], p_keys text[] DEFAULT NULL::text[], p_executors text[] DEFAULT NULL::text[], p_priorities integer[] DEFAULT NULL::integer[], p_due timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], p_deadlines timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], p_source_refs text[] DEFAULT NULL::text[], p_target_refs text[] DEFAULT NULL::text[], p_payload_refs text[] DEFAULT NULL::text[], p_classifications text[] DEFAULT NULL::text[], p_attempts_max integer[] DEFAULT NULL::integer[], p_correlation_ids text[] DEFAULT NULL::text[], p_causation_events bigint[] DEFAULT NULL::bigint[], p_parent_job_ids uuid[] DEFAULT NULL::uuid[], p_workflow_ids uuid[] DEFAULT NULL::uuid[], p_run_ids uuid[] DEFAULT NULL::uuid[], p_affinity_keys text[] DEFAULT NULL::text[], p_event_domains text[] DEFAULT NULL::text[], p_source_systems text[] DEFAULT NULL::text[], p_job_ids uuid[] DEFAULT NULL::uuid[], p_on_behalf_of text DEFAULT NULL::text) RETURNS TABLE(ordinal integer, job_id uuid, duplicate boolean, state text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
     AS $$...$$;
 
 -- job_explain(uuid); Type: FUNCTION
@@ -609,11 +627,14 @@ CREATE FUNCTION tenure.job_timeline(p_job_id uuid) RETURNS TABLE(at timestamp wi
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- job_turn(uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], text, text, text[], integer, integer, text, uuid, integer, integer, smallint, timestamp with time zone, timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(part text, job_id uuid, status text, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload jsonb, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+-- job_turn(uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], text, text, text[], integer, integer, text, uuid, integer, integer, smallint, timestamp with time zone, timestamp with time zone, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_affinity_key text DEFAULT NULL::text, p_gated boolean DEFAULT true) RETURNS TABLE(part text, job_id uuid, status text, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload jsonb, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- jobs_only_cleaned(); Type: FUNCTION
@@ -624,7 +645,17 @@ CREATE FUNCTION tenure.jobs_only_cleaned() RETURNS trigger
 
 -- key_hash(integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) RETURNS uuid
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- keys_take(uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.keys_take(p_ids uuid[], p_hashes uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- kind_hold(text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text) RETURNS jsonb
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- kinds; Type: TABLE
@@ -645,28 +676,60 @@ CREATE TABLE tenure.kinds (
     description text DEFAULT ''::text NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     updated_by text NOT NULL,
+    concurrency_max integer,
+    limited_after xid8,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_note text,
     CONSTRAINT kinds_attempts_max_check CHECK (((attempts_max >= 1) AND (attempts_max <= 1000))),
     CONSTRAINT kinds_backoff_base_seconds_check CHECK (((backoff_base_seconds >= 1) AND (backoff_base_seconds <= 86400))),
     CONSTRAINT kinds_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
     CONSTRAINT kinds_check CHECK (((lease_seconds IS NULL) OR (lease_seconds_max IS NULL) OR (lease_seconds <= lease_seconds_max))),
+    CONSTRAINT kinds_check1 CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
+    CONSTRAINT kinds_check2 CHECK (((concurrency_max IS NULL) OR (limited_after IS NOT NULL))),
+    CONSTRAINT kinds_concurrency_max_check CHECK (((concurrency_max >= 1) AND (concurrency_max <= 100000))),
     CONSTRAINT kinds_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
     CONSTRAINT kinds_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
     CONSTRAINT kinds_lease_seconds_max_check CHECK (((lease_seconds_max >= 1) AND (lease_seconds_max <= 86400))),
     CONSTRAINT kinds_on_exhausted_check CHECK ((on_exhausted = ANY (ARRAY['dead_letter'::text, 'fail'::text]))),
+    CONSTRAINT kinds_paused_by_check CHECK ((paused_by ~ '\S'::text)),
     CONSTRAINT kinds_renewals_max_check CHECK (((renewals_max >= 0) AND (renewals_max <= 1000000))),
     CONSTRAINT kinds_retention_seconds_check CHECK (((retention_seconds >= 60) AND (retention_seconds <= 315360000))),
     CONSTRAINT kinds_run_timeout_seconds_check CHECK (((run_timeout_seconds >= 1) AND (run_timeout_seconds <= 2592000))),
     CONSTRAINT kinds_updated_by_check CHECK ((updated_by ~ '\S'::text))
 );
-ALTER TABLE ONLY tenure.kinds FORCE ROW LEVEL SECURITY;
 
 -- TABLE kinds; Type: COMMENT
 COMMENT ON TABLE tenure.kinds IS 'The policy of a kind. Null means: as the configuration says. A job keeps the policy it was enqueued under.';
+
+-- COLUMN kinds.concurrency_max; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.concurrency_max IS 'Held jobs of this kind at most, over all workers and executors. Null: no limit.';
+
+-- COLUMN kinds.limited_after; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.limited_after IS 'The transaction that set the limit. While one that began before it may still run, a claim counts every held job of the kind, not only those marked as limited.';
 
 -- kind_list(); Type: FUNCTION
 CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- kind_pause(text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.kind_pause(p_kind text, p_note text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- kind_resume(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.kind_resume(p_kind text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- kind_room(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.kind_room(p_tenant_id integer, p_kind text) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '100ms'
     AS $$...$$;
 
 -- kind_set(text, jsonb, text); Type: FUNCTION
@@ -693,23 +756,34 @@ CREATE FUNCTION tenure.lane_open(p_kind text, p_executor text DEFAULT NULL::text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- lane_preferred(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- lane_promote(integer[], timestamp with time zone, integer); Type: FUNCTION
 CREATE FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer) RETURNS integer
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
     AS $$...$$;
 
--- lane_wake(integer, integer[], timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.lane_wake(p_tenant_id integer, p_lanes integer[], p_now timestamp with time zone) RETURNS void
+-- lane_time(integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.lane_time(p_lanes integer[]) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- lane_wake(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.lane_wake(p_lanes integer[], p_now timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lease_count_down(uuid[], integer[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[]) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- lease_shrink(tenure.run_end[]); Type: FUNCTION
 CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- limit_of(text); Type: FUNCTION
@@ -734,6 +808,11 @@ CREATE FUNCTION tenure.mask_text(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$...$$;
 
+-- may_have_forbidden_key(text); Type: FUNCTION
+CREATE FUNCTION tenure.may_have_forbidden_key(p_payload_text text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- may_see(text); Type: FUNCTION
 CREATE FUNCTION tenure.may_see(p_classification text) RETURNS boolean
     LANGUAGE sql STABLE
@@ -747,8 +826,7 @@ CREATE FUNCTION tenure.new_id(p_at timestamp with time zone) RETURNS uuid
 
 -- now(); Type: FUNCTION
 CREATE FUNCTION tenure.now() RETURNS timestamp with time zone
-    LANGUAGE sql PARALLEL SAFE
-    SET search_path TO 'pg_catalog', 'pg_temp'
+    LANGUAGE plpgsql PARALLEL SAFE
     AS $$...$$;
 
 -- open_tenants(tenure.caller_identity); Type: FUNCTION
@@ -824,6 +902,18 @@ CREATE FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_nestloop TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
 -- setting(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.setting(p_tenant_id integer, p_key text) RETURNS jsonb
     LANGUAGE sql STABLE
@@ -859,8 +949,13 @@ CREATE FUNCTION tenure.tenant_list() RETURNS TABLE(name text, created_at timesta
     AS $$...$$;
 
 -- tuning(integer); Type: FUNCTION
-CREATE FUNCTION tenure.tuning(p_tenant_id integer) RETURNS tenure.tuning
+CREATE FUNCTION tenure.tuning(p_tenant_id integer) RETURNS tenure.tunings
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- tunings_refresh(integer); Type: FUNCTION
+CREATE FUNCTION tenure.tunings_refresh(p_tenant_id integer) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -897,6 +992,7 @@ CREATE TABLE tenure.active (
     cancel_reason text,
     progress jsonb,
     progress_at timestamp with time zone,
+    limited boolean DEFAULT false NOT NULL,
     CONSTRAINT active_attempt_check CHECK ((attempt >= 1)),
     CONSTRAINT active_check CHECK (((run_until IS NULL) OR (started_at IS NOT NULL))),
     CONSTRAINT active_check1 CHECK (((hold_until IS NULL) OR (started_at IS NOT NULL))),
@@ -1065,8 +1161,6 @@ CREATE TABLE tenure.delayed (
     run integer NOT NULL,
     attempts smallint NOT NULL,
     deadline timestamp with time zone,
-    CONSTRAINT delayed_attempts_check CHECK ((attempts >= 0)),
-    CONSTRAINT delayed_run_check CHECK ((run >= 0)),
     CONSTRAINT delayed_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text])))
 )
 WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
@@ -1107,10 +1201,8 @@ CREATE TABLE tenure.events (
     job_ids uuid[],
     runs integer[],
     data jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT events_actor_check CHECK ((actor ~ '\S'::text)),
     CONSTRAINT events_check CHECK (((runs IS NULL) OR (cardinality(runs) = cardinality(job_ids)))),
-    CONSTRAINT events_job_ids_check CHECK (((job_ids IS NULL) OR ((cardinality(job_ids) >= 1) AND (cardinality(job_ids) <= 1000)))),
-    CONSTRAINT events_kind_check CHECK ((kind ~ '^[a-z_]+[.][a-z_]+$'::text))
+    CONSTRAINT events_job_ids_check CHECK (((job_ids IS NULL) OR ((cardinality(job_ids) >= 1) AND (cardinality(job_ids) <= 1000))))
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1133,10 +1225,8 @@ CREATE TABLE tenure.events_p0 (
     job_ids uuid[],
     runs integer[],
     data jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT events_actor_check CHECK ((actor ~ '\S'::text)),
     CONSTRAINT events_check CHECK (((runs IS NULL) OR (cardinality(runs) = cardinality(job_ids)))),
-    CONSTRAINT events_job_ids_check CHECK (((job_ids IS NULL) OR ((cardinality(job_ids) >= 1) AND (cardinality(job_ids) <= 1000)))),
-    CONSTRAINT events_kind_check CHECK ((kind ~ '^[a-z_]+[.][a-z_]+$'::text))
+    CONSTRAINT events_job_ids_check CHECK (((job_ids IS NULL) OR ((cardinality(job_ids) >= 1) AND (cardinality(job_ids) <= 1000))))
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1233,21 +1323,7 @@ CREATE TABLE tenure.jobs (
     enqueued_by text NOT NULL,
     on_behalf_of text,
     created_at timestamp with time zone NOT NULL,
-    cleaned_at timestamp with time zone,
-    CONSTRAINT jobs_attempts_max_check CHECK ((attempts_max >= 1)),
-    CONSTRAINT jobs_backoff_base_seconds_check CHECK ((backoff_base_seconds >= 1)),
-    CONSTRAINT jobs_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
-    CONSTRAINT jobs_deadline_at_check CHECK (isfinite(deadline_at)),
-    CONSTRAINT jobs_due_check CHECK (isfinite(due)),
-    CONSTRAINT jobs_enqueued_by_check CHECK ((enqueued_by ~ '\S'::text)),
-    CONSTRAINT jobs_idempotency_key_check CHECK ((idempotency_key ~ '\S'::text)),
-    CONSTRAINT jobs_kind_check CHECK ((kind ~ '\S'::text)),
-    CONSTRAINT jobs_on_exhausted_check CHECK ((on_exhausted = ANY (ARRAY['dead_letter'::text, 'fail'::text]))),
-    CONSTRAINT jobs_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
-    CONSTRAINT jobs_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
-    CONSTRAINT jobs_renewals_max_check CHECK ((renewals_max >= 0)),
-    CONSTRAINT jobs_run_timeout_seconds_check CHECK ((run_timeout_seconds >= 1)),
-    CONSTRAINT jobs_source_system_check CHECK ((source_system ~ '\S'::text))
+    cleaned_at timestamp with time zone
 )
 PARTITION BY RANGE (job_id);
 
@@ -1264,8 +1340,6 @@ CREATE TABLE tenure.ready (
     run integer NOT NULL,
     attempts smallint NOT NULL,
     deadline timestamp with time zone,
-    CONSTRAINT ready_attempts_check CHECK ((attempts >= 0)),
-    CONSTRAINT ready_run_check CHECK ((run >= 0)),
     CONSTRAINT ready_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text])))
 )
 WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
@@ -1487,13 +1561,16 @@ CREATE TABLE tenure.lanes (
     kind text NOT NULL,
     executor text NOT NULL,
     parked_until timestamp with time zone,
+    timed boolean DEFAULT false NOT NULL,
     CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text)))
 )
 WITH (fillfactor='70');
-ALTER TABLE ONLY tenure.lanes FORCE ROW LEVEL SECURITY;
 
 -- TABLE lanes; Type: COMMENT
 COMMENT ON TABLE tenure.lanes IS 'One waiting line per tenant, kind and executor. parked_until: an idle worker listens for this lane until then.';
+
+-- COLUMN lanes.timed; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.timed IS 'Whether a job with a run timeout or a limit on renewals was ever enqueued here.';
 
 -- job_in_progress; Type: VIEW
 CREATE VIEW tenure.job_in_progress WITH (security_invoker='true') AS
@@ -1544,21 +1621,7 @@ CREATE TABLE tenure.jobs_p0 (
     enqueued_by text NOT NULL,
     on_behalf_of text,
     created_at timestamp with time zone NOT NULL,
-    cleaned_at timestamp with time zone,
-    CONSTRAINT jobs_attempts_max_check CHECK ((attempts_max >= 1)),
-    CONSTRAINT jobs_backoff_base_seconds_check CHECK ((backoff_base_seconds >= 1)),
-    CONSTRAINT jobs_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
-    CONSTRAINT jobs_deadline_at_check CHECK (isfinite(deadline_at)),
-    CONSTRAINT jobs_due_check CHECK (isfinite(due)),
-    CONSTRAINT jobs_enqueued_by_check CHECK ((enqueued_by ~ '\S'::text)),
-    CONSTRAINT jobs_idempotency_key_check CHECK ((idempotency_key ~ '\S'::text)),
-    CONSTRAINT jobs_kind_check CHECK ((kind ~ '\S'::text)),
-    CONSTRAINT jobs_on_exhausted_check CHECK ((on_exhausted = ANY (ARRAY['dead_letter'::text, 'fail'::text]))),
-    CONSTRAINT jobs_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
-    CONSTRAINT jobs_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
-    CONSTRAINT jobs_renewals_max_check CHECK ((renewals_max >= 0)),
-    CONSTRAINT jobs_run_timeout_seconds_check CHECK ((run_timeout_seconds >= 1)),
-    CONSTRAINT jobs_source_system_check CHECK ((source_system ~ '\S'::text))
+    cleaned_at timestamp with time zone
 );
 
 -- lanes_lane_seq; Type: SEQUENCE
@@ -1867,6 +1930,13 @@ ALTER TABLE ONLY tenure.tenants
 ALTER TABLE ONLY tenure.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
 
+-- tunings tunings_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.tunings
+    ADD CONSTRAINT tunings_pkey PRIMARY KEY (tenant_id);
+
+-- active_limited; Type: INDEX
+CREATE INDEX active_limited ON tenure.active USING btree (lane) WHERE limited;
+
 -- attempts_ended_at; Type: INDEX
 CREATE INDEX attempts_ended_at ON ONLY tenure.attempts USING brin (ended_at);
 
@@ -2025,6 +2095,10 @@ ALTER TABLE ONLY tenure.lanes
 ALTER TABLE ONLY tenure.logins
     ADD CONSTRAINT logins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- tunings tunings_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.tunings
+    ADD CONSTRAINT tunings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
 -- active; Type: ROW SECURITY
 ALTER TABLE tenure.active ENABLE ROW LEVEL SECURITY;
 
@@ -2115,6 +2189,9 @@ CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.l
 -- tenants own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.tenants FOR SELECT TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer USING ((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)));
 
+-- tunings own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.tunings FOR SELECT USING (((tenant_id = ANY (ARRAY[( SELECT tenure.current_tenant() AS current_tenant), 0])) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- logins owner_sees_all; Type: POLICY
 CREATE POLICY owner_sees_all ON tenure.logins TO tenure_owner USING (true) WITH CHECK (true);
 
@@ -2126,6 +2203,9 @@ ALTER TABLE tenure.ready ENABLE ROW LEVEL SECURITY;
 
 -- tenants; Type: ROW SECURITY
 ALTER TABLE tenure.tenants ENABLE ROW LEVEL SECURITY;
+
+-- tunings; Type: ROW SECURITY
+ALTER TABLE tenure.tunings ENABLE ROW LEVEL SECURITY;
 
 -- SCHEMA tenure; Type: ACL; Schema: -; Owner: -
 GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -2146,6 +2226,9 @@ GRANT ALL ON FUNCTION tenure.caller() TO tenure_server, tenure_admin, tenure_ope
 
 -- FUNCTION check_acted_for(p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_acted_for(p_on_behalf_of text) FROM PUBLIC;
+
+-- FUNCTION check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text) FROM PUBLIC;
 
 -- FUNCTION check_config_key(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_config_key(p_key text) FROM PUBLIC;
@@ -2184,14 +2267,17 @@ REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FRO
 -- FUNCTION check_payload(p_what text, p_payload jsonb, p_bytes_max bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max bigint) FROM PUBLIC;
 
+-- FUNCTION check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION check_tenant(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_tenant(p_tenant_id integer) FROM PUBLIC;
 
 -- FUNCTION check_word(p_code text, p_what text, p_value text, p_allowed text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) FROM PUBLIC;
 
--- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_executor text, p_kinds text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_executor text, p_kinds text[]) FROM PUBLIC;
+-- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) FROM PUBLIC;
 
 -- FUNCTION config_get(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_get(p_key text) FROM PUBLIC;
@@ -2353,6 +2439,15 @@ REVOKE ALL ON FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id in
 -- FUNCTION end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer) FROM PUBLIC;
 
+-- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) FROM PUBLIC;
+
+-- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) FROM PUBLIC;
+
+-- FUNCTION enqueue_one(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT job_id uuid, OUT duplicate boolean, OUT state text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_one(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT job_id uuid, OUT duplicate boolean, OUT state text) FROM PUBLIC;
+
 -- FUNCTION error_fingerprint(p_kind text, p_code text, p_message text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) FROM PUBLIC;
 
@@ -2371,8 +2466,8 @@ GRANT ALL ON FUNCTION tenure.executor_beat(p_name text, p_executor text, p_statu
 REVOKE ALL ON FUNCTION tenure.executor_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.executor_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tuning, p_now timestamp with time zone); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tuning, p_now timestamp with time zone) FROM PUBLIC;
+-- FUNCTION executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION forbidden_path(p_payload jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload jsonb) FROM PUBLIC;
@@ -2380,9 +2475,6 @@ REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload jsonb) FROM PUBLIC;
 -- FUNCTION gate_set(p_key text, p_position text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
-
--- FUNCTION has_forbidden_key(p_payload_text text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.has_forbidden_key(p_payload_text text) FROM PUBLIC;
 
 -- FUNCTION health(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.health() FROM PUBLIC;
@@ -2527,9 +2619,9 @@ GRANT ALL ON FUNCTION tenure.job_sweep(p_limit integer) TO tenure_server, tenure
 REVOKE ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) TO tenure_server, tenure_worker;
+-- FUNCTION job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean) TO tenure_server, tenure_worker;
 
 -- FUNCTION jobs_only_cleaned(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
@@ -2537,12 +2629,29 @@ REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
 -- FUNCTION key_hash(p_tenant_id integer, p_kind text, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) FROM PUBLIC;
 
+-- FUNCTION keys_take(p_ids uuid[], p_hashes uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.keys_take(p_ids uuid[], p_hashes uuid[]) FROM PUBLIC;
+
+-- FUNCTION kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text) FROM PUBLIC;
+
 -- TABLE kinds; Type: ACL
 GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION kind_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION kind_pause(p_kind text, p_note text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_pause(p_kind text, p_note text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.kind_pause(p_kind text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION kind_resume(p_kind text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_resume(p_kind text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.kind_resume(p_kind text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION kind_room(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_room(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
 -- FUNCTION kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) FROM PUBLIC;
@@ -2559,11 +2668,20 @@ REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kin
 REVOKE ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
+-- FUNCTION lane_preferred(p_lane integer, p_affinity_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text) FROM PUBLIC;
+
 -- FUNCTION lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
 
--- FUNCTION lane_wake(p_tenant_id integer, p_lanes integer[], p_now timestamp with time zone); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lane_wake(p_tenant_id integer, p_lanes integer[], p_now timestamp with time zone) FROM PUBLIC;
+-- FUNCTION lane_time(p_lanes integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_time(p_lanes integer[]) FROM PUBLIC;
+
+-- FUNCTION lane_wake(p_lanes integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_wake(p_lanes integer[], p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[]) FROM PUBLIC;
 
 -- FUNCTION lease_shrink(p_ends tenure.run_end[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
@@ -2582,6 +2700,9 @@ GRANT ALL ON FUNCTION tenure.login_unbind(p_login text) TO tenure_server, tenure
 
 -- FUNCTION mask_text(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.mask_text(p_text text) FROM PUBLIC;
+
+-- FUNCTION may_have_forbidden_key(p_payload_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_payload_text text) FROM PUBLIC;
 
 -- FUNCTION may_see(p_classification text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_see(p_classification text) FROM PUBLIC;
@@ -2636,6 +2757,9 @@ REVOKE ALL ON FUNCTION tenure.refuse_gate(p_key text) FROM PUBLIC;
 -- FUNCTION refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) FROM PUBLIC;
 
+-- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) FROM PUBLIC;
+
 -- FUNCTION setting(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -2662,6 +2786,9 @@ GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenur
 
 -- FUNCTION tuning(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tuning(p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION tunings_refresh(p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tunings_refresh(p_tenant_id integer) FROM PUBLIC;
 
 -- FUNCTION waiting_take(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
@@ -2711,6 +2838,9 @@ GRANT SELECT(progress) ON TABLE tenure.active TO tenure_server, tenure_admin, te
 
 -- COLUMN active.progress_at; Type: ACL
 GRANT SELECT(progress_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN active.limited; Type: ACL
+GRANT SELECT(limited) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN attempts.job_id; Type: ACL
 GRANT SELECT(job_id) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;

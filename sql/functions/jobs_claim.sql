@@ -1,29 +1,5 @@
 -- Claim: takes ready jobs under a new lease. One claim is one token; each lane it takes from has a lease row of its own.
 
--- Moves what has become due from delayed to ready, oldest first, bounded. Its own statement, before the pick.
-create or replace function tenure.lane_promote(p_lanes integer[], p_now timestamptz, p_rows_max integer) returns integer
-language plpgsql
-as $$
-declare
-  v_lane  integer;
-  v_moved integer := 0;
-  v_rows  integer;
-begin
-  for v_lane in select x.lane from unnest(p_lanes) x (lane) where exists (select from tenure.delayed d where d.lane = x.lane and d.due <= p_now) loop
-    with picked as materialized (
-      select d.ctid from tenure.delayed d where d.lane = v_lane and d.due <= p_now order by d.due, d.job_id limit p_rows_max for update skip locked
-    ), taken as (
-      delete from tenure.delayed d where d.ctid = any (array(select p.ctid from picked p)) returning d.lane, d.rank, d.due, d.job_id, d.state, d.run, d.attempts, d.deadline
-    )
-    insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
-    select t.lane, t.rank, t.due, t.job_id, t.state, t.run, t.attempts, t.deadline from taken t;
-    get diagnostics v_rows = row_count;
-    v_moved := v_moved + v_rows;
-  end loop;
-  return v_moved;
-end
-$$;
-
 -- The lanes a claim may take from, with the terms of a lease in each: the caller's tenant and rights, the kinds asked for (null: every kind; empty: none), one
 -- executor or any. Paused kinds are left out.
 create or replace function tenure.claim_lanes(

@@ -1,12 +1,5 @@
 -- Enqueue: many is the native form, one is many of one.
 
--- The hash under which a key is taken. Lengths keep (ab, c) and (a, bc) apart. Stable, as convert_to is: otherwise it would be called, not inlined.
-create or replace function tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) returns uuid
-language sql stable parallel safe
-as $$
-  select encode(substring(sha256(convert_to(p_tenant_id || ':' || length(p_kind) || ':' || p_kind || ':' || p_key, 'UTF8')) from 1 for 16), 'hex')::uuid
-$$;
-
 -- Refuses the first thing wrong with one job of a batch, naming its place. Called only when the batch as a whole failed its quick check.
 create or replace function tenure.check_job(
   p_place text, p_now timestamptz, p_payload jsonb, p_key text, p_priority integer, p_due timestamptz, p_deadline timestamptz,
@@ -87,10 +80,6 @@ create or replace function tenure.job_enqueue_many(
 returns table (ordinal integer, job_id uuid, duplicate boolean, state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
-set jit = off
-set enable_seqscan = off
-set enable_nestloop = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_caller   tenure.caller_identity := tenure.caller();
@@ -98,13 +87,7 @@ declare
   v_tuning   tenure.tunings := tenure.tuning(v_tenant);
   v_now      timestamptz := tenure.now();
   v_rows     integer := coalesce(cardinality(p_kinds), 0);
-  v_micros   bigint;
-  v_ids      uuid[];
-  v_lanes    integer[];
-  v_hashes   uuid[];
-  v_text     text;
-  v_fine     boolean;
-  v_unmade   uuid[] := '{}';
+  v_one      record;
 begin
   if v_tenant is null or not v_tuning.jobs_open then
     perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
@@ -126,11 +109,53 @@ begin
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in length.', format('Each runs parallel to the %s kinds.', v_rows),
       'Give arrays of one length; leave an array out where no job has the value.');
   end if;
-  v_lanes := tenure.enqueue_lanes(v_caller, v_tuning, p_kinds, p_executors);
+  if v_rows = 1 then
+    v_one := tenure.enqueue_one(v_caller, v_tuning, v_now, p_kinds[1], coalesce(p_payloads[1], '{}'), p_keys[1], p_executors[1], coalesce(p_priorities[1], 0),
+      coalesce(p_due[1], v_now), p_deadlines[1], p_source_refs[1], p_target_refs[1], p_payload_refs[1], coalesce(p_classifications[1], 'safe_metadata'), p_attempts_max[1],
+      p_correlation_ids[1], p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1], p_run_ids[1], p_affinity_keys[1], p_event_domains[1],
+      coalesce(p_source_systems[1], 'tenure'), p_job_ids[1], nullif(p_on_behalf_of, ''));
+    ordinal := 1;
+    job_id := v_one.job_id;
+    duplicate := v_one.duplicate;
+    state := v_one.state;
+    return next;
+    return;
+  end if;
+  return query
+    select e.ordinal, e.job_id, e.duplicate, e.state
+      from tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs,
+             p_classifications, p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains,
+             p_source_systems, p_job_ids, p_on_behalf_of) e;
+end
+$$;
+
+-- The work of job_enqueue_many for several jobs: a few statements over all of them.
+create or replace function tenure.enqueue_batch(
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[],
+  p_due timestamptz[], p_deadlines timestamptz[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[],
+  p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[],
+  p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text)
+returns table (ordinal integer, job_id uuid, duplicate boolean, state text)
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set enable_nestloop = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_tenant   integer := p_caller.tenant_id;
+  v_micros   bigint := (extract(epoch from p_now) * 1000000)::bigint;
+  v_ids      uuid[];
+  v_lanes    integer[];
+  v_hashes   uuid[];
+  v_text     text;
+  v_fine     boolean;
+  v_unmade   uuid[] := '{}';
+begin
+  v_lanes := tenure.enqueue_lanes(p_caller, p_tuning, p_kinds, p_executors);
 
   -- One pass over the batch: ids, key hashes, and whether everything is in order. Names of kinds were checked when their lanes were made. Ids grow within
   -- the batch: they are its order.
-  v_micros := (extract(epoch from v_now) * 1000000)::bigint;
   select array_agg(i.id), array_agg(i.hash), bool_and(i.fine), string_agg(i.payload_text, '')
     into v_ids, v_hashes, v_fine, v_text
     from (select coalesce(t.job_id, (lpad(to_hex((v_micros + t.n) / 1000), 12, '0') || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000)
@@ -140,7 +165,7 @@ begin
                  (t.payload is null or (jsonb_typeof(t.payload) = 'object' and octet_length(x.payload_text) <= tenure.limit_of('payload_bytes_max')))
                  and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))
                  and (t.priority is null or t.priority between -32767 and 32767)
-                 and (t.due is null or (t.due <= v_now and isfinite(t.due)))
+                 and (t.due is null or (t.due <= p_now and isfinite(t.due)))
                  and coalesce(t.attempts_max::text, t.deadline::text, t.classification, t.event_domain, t.source_system, t.source_ref, t.target_ref, t.payload_ref, t.affinity_key,
                        t.correlation_id, t.job_id::text) is null as fine
             from unnest(p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
@@ -149,15 +174,15 @@ begin
                       source_system, job_id, n)
             cross join lateral (select t.payload::text as payload_text offset 0) x) i;
   if not v_fine or tenure.may_have_forbidden_key(v_text) then
-    perform tenure.check_job(case when v_rows > 1 then format(' of job %s', t.n) else '' end, v_now, coalesce(t.payload, '{}'), t.key, coalesce(t.priority, 0),
-              coalesce(t.due, v_now), t.deadline, coalesce(t.attempts_max, 1), coalesce(t.classification, 'safe_metadata'), coalesce(t.event_domain, 'job'),
+    perform tenure.check_job(format(' of job %s', t.n), p_now, coalesce(t.payload, '{}'), t.key, coalesce(t.priority, 0),
+              coalesce(t.due, p_now), t.deadline, coalesce(t.attempts_max, 1), coalesce(t.classification, 'safe_metadata'), coalesce(t.event_domain, 'job'),
               coalesce(t.source_system, 'x'), array[t.source_ref, t.target_ref, t.payload_ref], array[t.affinity_key, t.correlation_id], t.job_id)
        from unnest(p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
                    p_correlation_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) with ordinality
               t (payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
                  correlation_id, affinity_key, event_domain, source_system, job_id, n);
   end if;
-  perform tenure.check_enqueue_rights(v_caller, v_lanes);
+  perform tenure.check_enqueue_rights(p_caller, v_lanes);
   if p_job_ids is not null or p_parent_job_ids is not null then
     perform tenure.check_relatives(v_tenant, v_ids, v_hashes, p_job_ids, p_parent_job_ids);
   end if;
@@ -170,9 +195,9 @@ begin
     perform tenure.lane_time(v_lanes);
   end if;
   with policy as materialized (
-    select l.lane, l.executor, coalesce(k.event_domain, 'job') as event_domain, coalesce(k.attempts_max, v_tuning.attempts_max) as attempts_max,
-           coalesce(k.backoff_base_seconds, v_tuning.backoff_base_seconds) as backoff_base_seconds,
-           coalesce(k.backoff_jitter_percent, v_tuning.jitter_percent) as backoff_jitter_percent,
+    select l.lane, l.executor, coalesce(k.event_domain, 'job') as event_domain, coalesce(k.attempts_max, p_tuning.attempts_max) as attempts_max,
+           coalesce(k.backoff_base_seconds, p_tuning.backoff_base_seconds) as backoff_base_seconds,
+           coalesce(k.backoff_jitter_percent, p_tuning.jitter_percent) as backoff_jitter_percent,
            k.run_timeout_seconds, k.renewals_max, coalesce(k.on_exhausted, 'dead_letter') as on_exhausted
       from tenure.lanes l
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = l.kind
@@ -181,10 +206,10 @@ begin
     insert into tenure.jobs as j (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
       idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
-    select i.job_id, v_tenant, i.lane, i.kind, p.executor, coalesce(i.event_domain, p.event_domain), coalesce(i.priority, 0), greatest(i.due, v_now), i.deadline,
+    select i.job_id, v_tenant, i.lane, i.kind, p.executor, coalesce(i.event_domain, p.event_domain), coalesce(i.priority, 0), greatest(i.due, p_now), i.deadline,
       coalesce(i.attempts_max, p.attempts_max), p.backoff_base_seconds, p.backoff_jitter_percent, p.run_timeout_seconds, p.renewals_max, p.on_exhausted,
       coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'), i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id,
-      i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), v_caller.principal, nullif(p_on_behalf_of, ''), v_now
+      i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), p_caller.principal, nullif(p_on_behalf_of, ''), p_now
       from unnest(v_ids, v_lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
                   p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems)
              i (job_id, lane, kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
@@ -196,16 +221,16 @@ begin
     returning j.job_id, j.lane, j.priority, j.due, j.deadline_at
   ), put_ready as (
     insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
-    select m.lane, -m.priority, m.due, m.job_id, 'queued', 0, 0, m.deadline_at from made m where m.due <= v_now
+    select m.lane, -m.priority, m.due, m.job_id, 'queued', 0, 0, m.deadline_at from made m where m.due <= p_now
   ), put_delayed as (
     insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
-    select m.lane, m.due, m.job_id, -m.priority, 'queued', 0, 0, m.deadline_at from made m where m.due > v_now
+    select m.lane, m.due, m.job_id, -m.priority, 'queued', 0, 0, m.deadline_at from made m where m.due > p_now
   )
   insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
-  select v_now, v_tenant, m.lane, 'job.enqueued', v_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id) from made m group by m.lane;
+  select p_now, v_tenant, m.lane, 'job.enqueued', p_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id) from made m group by m.lane;
 
-  if v_tuning.notify_open then
-    perform tenure.lane_wake(v_lanes, v_now);
+  if p_tuning.notify_open then
+    perform tenure.lane_wake(v_lanes, p_now);
   end if;
 
   if v_unmade = '{}' then
@@ -221,52 +246,85 @@ begin
 end
 $$;
 
--- The lane of each job of a batch. Lanes that are missing are made, in one order for everybody.
-create or replace function tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) returns integer[]
+-- The same for a single job, in plain statements: starting up those of a batch would take several times as long as the work.
+create or replace function tenure.enqueue_one(
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority integer, p_due timestamptz,
+  p_deadline timestamptz, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint,
+  p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text,
+  out job_id uuid, out duplicate boolean, out state text)
 language plpgsql
 as $$
 declare
-  v_lane     integer;
-  v_executor text;
-  v_lanes    integer[];
-  v_row      record;
+  v_tenant integer := p_caller.tenant_id;
+  v_policy tenure.kinds;
+  v_lane   tenure.lanes;
+  v_text   text := p_payload::text;
+  v_due    timestamptz := greatest(p_due, p_now);
+  v_hash   uuid;
 begin
-  -- Nearly always a batch is of one kind.
-  if p_executors is null and p_kinds[1] = all (p_kinds) then
-    select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
-    if found or not p_tuning.strict_kinds then
-      select l.lane into v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kinds[1] and l.executor = coalesce(v_executor, 'external_worker');
-    end if;
-    return array_fill(coalesce(v_lane, tenure.lane_ensure(p_caller, p_kinds[1], null)), array[cardinality(p_kinds)]);
+  select k.* into v_policy from tenure.kinds k where k.tenant_id = v_tenant and k.kind = p_kind;
+  if found or not p_tuning.strict_kinds then
+    select l.* into v_lane from tenure.lanes l where l.tenant_id = v_tenant and l.kind = p_kind and l.executor = coalesce(p_executor, v_policy.executor, 'external_worker');
   end if;
-  for v_row in
-    select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor
-      from unnest(p_kinds, p_executors) t (kind, executor)
-      left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
-      left join tenure.lanes l on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker')
-     where l.lane is null or (p_tuning.strict_kinds and k.kind is null)
-     order by 1, 2
-  loop
-    perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor);
-  end loop;
-  select array_agg(l.lane order by t.n) into v_lanes
-    from unnest(p_kinds, p_executors) with ordinality t (kind, executor, n)
-    left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
-    join tenure.lanes l on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker');
-  if cardinality(v_lanes) < cardinality(p_kinds) then
-    -- A policy moved a kind to another executor between the two looks.
-    perform tenure.refuse('busy_try_again', 'The policy of a kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
+  if v_lane.lane is null then
+    v_lane.lane := tenure.lane_ensure(p_caller, p_kind, p_executor);
+    select l.* into v_lane from tenure.lanes l where l.lane = v_lane.lane;
   end if;
-  return v_lanes;
-end
-$$;
 
--- Marks lanes whose jobs have a limit on a run: committed with the first such job, so that no claim sees the one without the other.
-create or replace function tenure.lane_time(p_lanes integer[]) returns void
-language sql
-as $$
-  update tenure.lanes l set timed = true
-   where l.lane in (select n.lane from tenure.lanes n where n.lane = any (p_lanes) and not n.timed order by n.lane for no key update)
+  -- What nearly every job is; anything else is looked at more closely, and refused by name.
+  if jsonb_typeof(p_payload) <> 'object' or octet_length(v_text) > tenure.limit_of('payload_bytes_max') or tenure.may_have_forbidden_key(v_text)
+     or (p_key is not null and (length(p_key) > tenure.limit_of('key_chars_max') or ascii(p_key) not between 33 and 126))
+     or p_priority <> 0 or p_due <> p_now or p_attempts_max is not null or p_deadline is not null or p_classification <> 'safe_metadata' or p_event_domain is not null
+     or p_source_system <> 'tenure' or coalesce(p_source_ref, p_target_ref, p_payload_ref, p_affinity_key, p_correlation_id) is not null or p_job_id is not null then
+    perform tenure.check_job('', p_now, p_payload, p_key, p_priority, p_due, p_deadline, coalesce(p_attempts_max, 1), p_classification, coalesce(p_event_domain, 'job'),
+      p_source_system, array[p_source_ref, p_target_ref, p_payload_ref], array[p_affinity_key, p_correlation_id], p_job_id);
+  end if;
+  perform tenure.check_enqueue_rights(p_caller, array[v_lane.lane]);
+  job_id := coalesce(p_job_id, tenure.new_id(p_now));
+  if p_key is not null then
+    v_hash := tenure.key_hash(v_tenant, p_kind, p_key);
+  end if;
+  if p_job_id is not null or p_parent_job_id is not null then
+    perform tenure.check_relatives(v_tenant, array[job_id], array[v_hash], case when p_job_id is not null then array[p_job_id] end,
+      case when p_parent_job_id is not null then array[p_parent_job_id] end);
+  end if;
+
+  duplicate := false;
+  state := 'queued';
+  if p_key is not null then
+    insert into tenure.idempotency (key_hash, job_id) values (v_hash, enqueue_one.job_id) on conflict (key_hash) do nothing;
+    if not found and tenure.keys_take(array[job_id], array[v_hash]) <> '{}' then
+      -- A new statement: what the key names now, a job of another session included.
+      select i.job_id into job_id from tenure.idempotency i where i.key_hash = v_hash;
+      duplicate := true;
+      state := tenure.job_state(job_id);
+      return;
+    end if;
+  end if;
+  if not v_lane.timed and (v_policy.run_timeout_seconds is not null or v_policy.renewals_max is not null) then
+    perform tenure.lane_time(array[v_lane.lane]);
+  end if;
+  insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
+    backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
+    idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
+  values (enqueue_one.job_id, v_tenant, v_lane.lane, p_kind, v_lane.executor, coalesce(p_event_domain, v_policy.event_domain, 'job'), p_priority, v_due, p_deadline,
+    coalesce(p_attempts_max, v_policy.attempts_max, p_tuning.attempts_max), coalesce(v_policy.backoff_base_seconds, p_tuning.backoff_base_seconds),
+    coalesce(v_policy.backoff_jitter_percent, p_tuning.jitter_percent), v_policy.run_timeout_seconds, v_policy.renewals_max, coalesce(v_policy.on_exhausted, 'dead_letter'),
+    p_classification, p_payload, p_source_ref, p_target_ref, p_payload_ref, p_key, p_affinity_key, p_correlation_id, p_causation_event, p_parent_job_id, p_workflow_id, p_run_id,
+    p_source_system, p_caller.principal, p_on_behalf_of, p_now);
+  if v_due <= p_now then
+    insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
+    values (v_lane.lane, -p_priority, v_due, enqueue_one.job_id, 'queued', 0, 0, p_deadline);
+  else
+    insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
+    values (v_lane.lane, v_due, enqueue_one.job_id, -p_priority, 'queued', 0, 0, p_deadline);
+  end if;
+  insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
+  values (p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, array[enqueue_one.job_id]);
+  if v_lane.parked_until > p_now and p_tuning.notify_open then
+    perform tenure.lane_wake(array[v_lane.lane], p_now);
+  end if;
+end
 $$;
 
 -- Refuses ids that are taken, and parents that are not there. A parent is a job of the same tenant, or of the same batch; no foreign key: it may be swept
@@ -289,51 +347,13 @@ begin
 end
 $$;
 
--- Takes the keys of a batch for its jobs, and answers with the jobs that are not to be made because an unfinished one has their key. Equal keys within the batch
--- are folded; keys are inserted, and then those that stand locked, in hash order. One that stands is free only on positive evidence: a final record of its job,
--- read after the lock was won (an operator's retry takes the same lock and takes the record back).
-create or replace function tenure.keys_take(p_ids uuid[], p_hashes uuid[]) returns uuid[]
-language plpgsql
-as $$
-declare
-  v_made  uuid[];
-  v_stood record;
-  v_free  uuid[];
-begin
-  with asked as (
-    select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash is not null order by t.hash, t.n
-  ), taken as (
-    insert into tenure.idempotency (key_hash, job_id) select a.hash, a.id from asked a order by a.hash
-    on conflict (key_hash) do nothing
-    returning idempotency.job_id
-  )
-  select array_agg(t.job_id) into v_made from taken t;
-  if cardinality(v_made) = (select count(*) from unnest(p_hashes) h where h is not null) then
-    return '{}';
-  end if;
-  select array_agg(i.key_hash) as hashes, array_agg(i.job_id) as job_ids into v_stood
-    from (select i.key_hash, i.job_id from tenure.idempotency i where i.key_hash = any (p_hashes) and i.job_id <> all (coalesce(v_made, '{}')) order by i.key_hash for update) i;
-  select coalesce(array_agg(t.hash), '{}') into v_free
-    from unnest(v_stood.hashes, v_stood.job_ids) t (hash, job_id)
-   where exists (select from tenure.attempts a where a.job_id = t.job_id and a.final);
-  with replaced as (
-    update tenure.idempotency i set job_id = t.id
-      from (select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash = any (v_free) order by t.hash, t.n) t
-     where i.key_hash = t.hash
-    returning i.job_id
-  )
-  select v_made || array_agg(r.job_id) into v_made from replaced r;
-  return array(select t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null and t.id <> all (coalesce(v_made, '{}')));
-end
-$$;
-
 -- A caller bound to kinds or executors stays within them; the worker right alone enqueues only for executors it is bound to.
 create or replace function tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) returns void
 language plpgsql stable
 as $$
 declare
   v_lane record;
-  v_free boolean := tenure.acts_as('tenure_producer') or tenure.is_trusted() or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
+  v_free boolean := pg_has_role(session_user, 'tenure_producer', 'member') or tenure.is_trusted() or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
 begin
   if v_free and p_caller.executors is null and p_caller.kinds is null then
     return;
@@ -348,23 +368,6 @@ begin
       perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, v_lane.kind),
         format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
     end if;
-  end loop;
-end
-$$;
-
--- Wakes the workers parked on a lane, once: whoever wakes them takes the park away, and a worker that finds nothing parks again. Nobody parked, nobody notified: a
--- notification on every enqueue would serialise all commits. While another session is about to wake the same lane there is nothing to add; polling covers its failure.
-create or replace function tenure.lane_wake(p_lanes integer[], p_now timestamptz) returns void
-language plpgsql
-as $$
-declare
-  v_lane integer;
-begin
-  for v_lane in
-    select l.lane from tenure.lanes l where l.lane = any (array(select distinct x from unnest(p_lanes) x)) and l.parked_until > p_now order by l.lane for no key update skip locked
-  loop
-    update tenure.lanes l set parked_until = null where l.lane = v_lane;
-    perform pg_notify('tenure_lane', v_lane::text);
   end loop;
 end
 $$;

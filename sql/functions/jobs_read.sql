@@ -69,11 +69,28 @@ begin
   if p_state is not null then
     perform tenure.check_word('state_unknown', 'state', p_state, array['queued', 'leased', 'in_progress', 'succeeded', 'failed', 'retry_waiting', 'dead_letter', 'cancelled', 'cleaned']);
   end if;
+  if p_state is null then
+    -- The page first, by id; then what is known of each of its jobs. The view would tell of every job before it could leave most of them out.
+    return query
+      select j.job_id, j.kind, j.executor, x.job ->> 'state', j.priority, (x.job ->> 'due')::timestamptz, (x.job ->> 'attempts')::integer, j.attempts_max, x.job ->> 'lease_owner',
+             (x.job ->> 'leased_until')::timestamptz, x.job ->> 'error_message', j.enqueued_by, j.created_at, (x.job ->> 'finished_at')::timestamptz
+        from (select j.job_id, j.kind, j.executor, j.priority, j.attempts_max, j.enqueued_by, j.created_at
+                from tenure.jobs j
+               where j.tenant_id = v_tenant
+                 and (p_kind is null or j.kind = p_kind)
+                 and (p_executor is null or j.executor = p_executor)
+                 and (p_correlation_id is null or j.correlation_id = p_correlation_id)
+                 and (p_before is null or j.job_id < p_before)
+               order by j.job_id desc
+               limit p_limit) j
+        cross join lateral (select tenure.job_show(j.job_id) as job offset 0) x;
+    return;
+  end if;
   return query
     select q.job_id, q.job_kind, q.executor, q.state, q.priority, q.scheduled_at, q.attempts, q.max_attempts, q.lease_owner, q.lease_until, q.last_error, q.actor, q.created_at, q.finished_at
       from tenure.job_queue q
      where q.tenant_id = v_tenant
-       and (p_state is null or q.state = p_state)
+       and q.state = p_state
        and (p_kind is null or q.job_kind = p_kind)
        and (p_executor is null or q.executor = p_executor)
        and (p_correlation_id is null or q.correlation_id = p_correlation_id)

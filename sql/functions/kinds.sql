@@ -1,4 +1,4 @@
--- Kind policies and lanes.
+-- Kind policies: what may happen to the jobs of a kind, whether any is claimed, and how many are held at once.
 
 create or replace function tenure.kind_list() returns setof tenure.kinds
 language plpgsql stable security definer
@@ -180,53 +180,6 @@ begin
     end if;
   end if;
   return tenure.kind_show(p_kind);
-end
-$$;
-
--- Makes sure that the lane of a kind stands, and answers its number. Surfaces call it in a transaction of its own before they enqueue
--- into a new lane; a first enqueue makes the lane too, but then holds others of that lane until it commits.
-create or replace function tenure.lane_open(p_kind text, p_executor text default null) returns integer
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_caller tenure.caller_identity := tenure.caller();
-begin
-  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
-  return tenure.lane_ensure(v_caller, p_kind, p_executor);
-end
-$$;
-
-create or replace function tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) returns integer
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_executor text;
-  v_known    boolean;
-  v_lane     integer;
-begin
-  perform tenure.check_name('kind', p_kind);
-  if p_caller.kinds is not null and (p_kind = any (p_caller.kinds)) is not true then
-    perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, p_kind),
-      format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
-  end if;
-  select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind;
-  v_known := found;
-  if not v_known and (tenure.setting(p_caller.tenant_id, 'queue.kind.strict'))::boolean then
-    perform tenure.refuse('kind_unknown', format('The kind %L has no policy.', p_kind),
-      format('Strict mode (queue.kind.strict) takes only kinds with one. The nearest are: %s.', coalesce((
-        select string_agg(n.kind, ', ')
-          from (select k.kind from tenure.kinds k where k.tenant_id = p_caller.tenant_id
-                 order by tenure.word_distance(k.kind, p_kind), k.kind limit 3) n), 'none')),
-      'Correct the name, or set a policy with tenure.kind_set(kind, policy).');
-  end if;
-  v_executor := coalesce(p_executor, v_executor, 'external_worker');
-  perform tenure.check_executor(v_executor);
-  insert into tenure.lanes (tenant_id, kind, executor) values (p_caller.tenant_id, p_kind, v_executor)
-  on conflict (tenant_id, kind, executor) do nothing;
-  select l.lane into strict v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor;
-  return v_lane;
 end
 $$;
 

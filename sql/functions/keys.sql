@@ -1,0 +1,46 @@
+-- Idempotency keys.
+
+-- The hash under which a key is taken. Lengths keep (ab, c) and (a, bc) apart. Stable, as convert_to is: otherwise it would be called, not inlined.
+create or replace function tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) returns uuid
+language sql stable parallel safe
+as $$
+  select encode(substring(sha256(convert_to(p_tenant_id || ':' || length(p_kind) || ':' || p_kind || ':' || p_key, 'UTF8')) from 1 for 16), 'hex')::uuid
+$$;
+
+-- Takes the keys of a batch for its jobs, and answers with the jobs that are not to be made because an unfinished one has their key. Equal keys within the batch
+-- are folded; keys are inserted, and then those that stand locked, in hash order. One that stands is free only on positive evidence: a final record of its job,
+-- read after the lock was won (an operator's retry takes the same lock and takes the record back).
+create or replace function tenure.keys_take(p_ids uuid[], p_hashes uuid[]) returns uuid[]
+language plpgsql
+as $$
+declare
+  v_made  uuid[];
+  v_stood record;
+  v_free  uuid[];
+begin
+  with asked as (
+    select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash is not null order by t.hash, t.n
+  ), taken as (
+    insert into tenure.idempotency (key_hash, job_id) select a.hash, a.id from asked a order by a.hash
+    on conflict (key_hash) do nothing
+    returning idempotency.job_id
+  )
+  select array_agg(t.job_id) into v_made from taken t;
+  if cardinality(v_made) = (select count(*) from unnest(p_hashes) h where h is not null) then
+    return '{}';
+  end if;
+  select array_agg(i.key_hash) as hashes, array_agg(i.job_id) as job_ids into v_stood
+    from (select i.key_hash, i.job_id from tenure.idempotency i where i.key_hash = any (p_hashes) and i.job_id <> all (coalesce(v_made, '{}')) order by i.key_hash for update) i;
+  select coalesce(array_agg(t.hash), '{}') into v_free
+    from unnest(v_stood.hashes, v_stood.job_ids) t (hash, job_id)
+   where exists (select from tenure.attempts a where a.job_id = t.job_id and a.final);
+  with replaced as (
+    update tenure.idempotency i set job_id = t.id
+      from (select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash = any (v_free) order by t.hash, t.n) t
+     where i.key_hash = t.hash
+    returning i.job_id
+  )
+  select v_made || array_agg(r.job_id) into v_made from replaced r;
+  return array(select t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null and t.id <> all (coalesce(v_made, '{}')));
+end
+$$;

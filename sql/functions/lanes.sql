@@ -1,0 +1,137 @@
+-- Lanes: one waiting line per tenant, kind and executor.
+
+-- Makes sure that the lane of a kind stands, and answers its number. Surfaces call it in a transaction of its own before they enqueue
+-- into a new lane; a first enqueue makes the lane too, but then holds others of that lane until it commits.
+create or replace function tenure.lane_open(p_kind text, p_executor text default null) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  return tenure.lane_ensure(v_caller, p_kind, p_executor);
+end
+$$;
+
+create or replace function tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_executor text;
+  v_known    boolean;
+  v_lane     integer;
+begin
+  perform tenure.check_name('kind', p_kind);
+  if p_caller.kinds is not null and (p_kind = any (p_caller.kinds)) is not true then
+    perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, p_kind),
+      format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
+  end if;
+  select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind;
+  v_known := found;
+  if not v_known and (tenure.setting(p_caller.tenant_id, 'queue.kind.strict'))::boolean then
+    perform tenure.refuse('kind_unknown', format('The kind %L has no policy.', p_kind),
+      format('Strict mode (queue.kind.strict) takes only kinds with one. The nearest are: %s.', coalesce((
+        select string_agg(n.kind, ', ')
+          from (select k.kind from tenure.kinds k where k.tenant_id = p_caller.tenant_id
+                 order by tenure.word_distance(k.kind, p_kind), k.kind limit 3) n), 'none')),
+      'Correct the name, or set a policy with tenure.kind_set(kind, policy).');
+  end if;
+  v_executor := coalesce(p_executor, v_executor, 'external_worker');
+  perform tenure.check_executor(v_executor);
+  insert into tenure.lanes (tenant_id, kind, executor) values (p_caller.tenant_id, p_kind, v_executor)
+  on conflict (tenant_id, kind, executor) do nothing;
+  select l.lane into strict v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor;
+  return v_lane;
+end
+$$;
+
+-- The lane of each job of a batch. Lanes that are missing are made, in one order for everybody.
+create or replace function tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) returns integer[]
+language plpgsql
+as $$
+declare
+  v_lane     integer;
+  v_executor text;
+  v_lanes    integer[];
+  v_row      record;
+begin
+  -- Nearly always a batch is of one kind.
+  if p_executors is null and p_kinds[1] = all (p_kinds) then
+    select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
+    if found or not p_tuning.strict_kinds then
+      select l.lane into v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kinds[1] and l.executor = coalesce(v_executor, 'external_worker');
+    end if;
+    return array_fill(coalesce(v_lane, tenure.lane_ensure(p_caller, p_kinds[1], null)), array[cardinality(p_kinds)]);
+  end if;
+  for v_row in
+    select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor
+      from unnest(p_kinds, p_executors) t (kind, executor)
+      left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
+      left join tenure.lanes l on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker')
+     where l.lane is null or (p_tuning.strict_kinds and k.kind is null)
+     order by 1, 2
+  loop
+    perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor);
+  end loop;
+  select array_agg(l.lane order by t.n) into v_lanes
+    from unnest(p_kinds, p_executors) with ordinality t (kind, executor, n)
+    left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
+    join tenure.lanes l on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker');
+  if cardinality(v_lanes) < cardinality(p_kinds) then
+    -- A policy moved a kind to another executor between the two looks.
+    perform tenure.refuse('busy_try_again', 'The policy of a kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
+  end if;
+  return v_lanes;
+end
+$$;
+
+-- Marks lanes whose jobs have a limit on a run: committed with the first such job, so that no claim sees the one without the other.
+create or replace function tenure.lane_time(p_lanes integer[]) returns void
+language sql
+as $$
+  update tenure.lanes l set timed = true
+   where l.lane in (select n.lane from tenure.lanes n where n.lane = any (p_lanes) and not n.timed order by n.lane for no key update)
+$$;
+
+-- Moves what has become due from delayed to ready, oldest first, bounded. Its own statement, before the pick.
+create or replace function tenure.lane_promote(p_lanes integer[], p_now timestamptz, p_rows_max integer) returns integer
+language plpgsql
+as $$
+declare
+  v_lane  integer;
+  v_moved integer := 0;
+  v_rows  integer;
+begin
+  for v_lane in select x.lane from unnest(p_lanes) x (lane) where exists (select from tenure.delayed d where d.lane = x.lane and d.due <= p_now) loop
+    with picked as materialized (
+      select d.ctid from tenure.delayed d where d.lane = v_lane and d.due <= p_now order by d.due, d.job_id limit p_rows_max for update skip locked
+    ), taken as (
+      delete from tenure.delayed d where d.ctid = any (array(select p.ctid from picked p)) returning d.lane, d.rank, d.due, d.job_id, d.state, d.run, d.attempts, d.deadline
+    )
+    insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
+    select t.lane, t.rank, t.due, t.job_id, t.state, t.run, t.attempts, t.deadline from taken t;
+    get diagnostics v_rows = row_count;
+    v_moved := v_moved + v_rows;
+  end loop;
+  return v_moved;
+end
+$$;
+
+-- Wakes the workers parked on a lane, once: whoever wakes them takes the park away, and a worker that finds nothing parks again. Nobody parked, nobody notified: a
+-- notification on every enqueue would serialise all commits. While another session is about to wake the same lane there is nothing to add; polling covers its failure.
+create or replace function tenure.lane_wake(p_lanes integer[], p_now timestamptz) returns void
+language plpgsql
+as $$
+declare
+  v_lane integer;
+begin
+  for v_lane in
+    select l.lane from tenure.lanes l where l.lane = any (array(select distinct x from unnest(p_lanes) x)) and l.parked_until > p_now order by l.lane for no key update skip locked
+  loop
+    update tenure.lanes l set parked_until = null where l.lane = v_lane;
+    perform pg_notify('tenure_lane', v_lane::text);
+  end loop;
+end
+$$;
