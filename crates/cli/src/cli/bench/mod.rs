@@ -1,6 +1,7 @@
 //! `tenure bench`: how fast it is here, through the same worker that programs embed.
 
 mod cost;
+mod course;
 mod crew;
 mod drain;
 mod enqueue;

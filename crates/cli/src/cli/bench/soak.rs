@@ -4,29 +4,29 @@ use clap::Args;
 
 use super::ground::Ground;
 use super::report::{Report, decimal, ratio};
-use super::steady::Steady;
+use super::steady::Terms;
 use crate::connect::Place;
 use crate::errors::Outcome;
 
 #[derive(Debug, Args)]
 pub(super) struct Soak {
     #[command(flatten)]
-    steady: Steady,
+    terms: Terms,
 }
 
 impl Soak {
     /// Refuses what cannot be done, before anything is started for it.
     pub(super) fn check(&self) -> Outcome {
-        self.steady.check()
+        self.terms.check()
     }
 
     pub(super) async fn run(&self, place: &Place, ground: &Ground) -> Outcome<Report> {
         ground.out.note("First without an old snapshot:");
         let url = ground.fresh_url(place, "soak_free").await?;
-        let free = self.steady.run_on(ground, &url, false).await?;
+        let free = self.terms.run_on(ground, &url, false).await?;
         ground.out.note("Then with one:");
         let url = ground.fresh_url(place, "soak_held").await?;
-        let mut held = self.steady.run_on(ground, &url, true).await?;
+        let mut held = self.terms.run_on(ground, &url, true).await?;
 
         let of = |report: &Report, pointer: &str| {
             let document = serde_json::Value::Object(report.document().clone());
