@@ -228,8 +228,8 @@ begin
   ), done as materialized (
     select k.lane, array_agg(k.job_id) as job_ids, array_agg(k.run) as runs from kept k group by k.lane
   ), told as (
-    insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs)
-    select p_now, v_tenant, d.lane, 'job.succeeded', p_caller.principal, d.job_ids, d.runs from done d
+    insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs)
+    select (select i.epoch from tenure.installation i), p_now, v_tenant, d.lane, 'job.succeeded', p_caller.principal, d.job_ids, d.runs from done d
   ), rest as (
     select array_agg((g.job_id, v_tenant, g.lane, g.run, g.attempt, g.token, l.owner, l.leased_at, g.started_at, g.due, g.cancel_requested_at, g.cancel_by,
              g.cancel_reason, k.outcome, k.error_code, k.error_class, k.error_message, k.delay_seconds, k.result, k.result_ref, l.principal)::tenure.run_end) as ends

@@ -226,8 +226,8 @@ begin
     insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
     select m.lane, m.due, m.job_id, -m.priority, 'queued', 0, 0, m.deadline_at from made m where m.due > p_now
   )
-  insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
-  select p_now, v_tenant, m.lane, 'job.enqueued', p_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id) from made m group by m.lane;
+  insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
+  select (select i.epoch from tenure.installation i), p_now, v_tenant, m.lane, 'job.enqueued', p_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id) from made m group by m.lane;
 
   if p_tuning.notify_open then
     perform tenure.lane_wake(v_lanes, p_now);
@@ -256,20 +256,21 @@ language plpgsql
 as $$
 declare
   v_tenant integer := p_caller.tenant_id;
-  v_policy tenure.kinds;
-  v_lane   tenure.lanes;
+  v_lane   record;
   v_text   text := p_payload::text;
   v_due    timestamptz := greatest(p_due, p_now);
   v_hash   uuid;
 begin
-  select k.* into v_policy from tenure.kinds k where k.tenant_id = v_tenant and k.kind = p_kind;
-  if found or not p_tuning.strict_kinds then
-    select l.* into v_lane from tenure.lanes l where l.tenant_id = v_tenant and l.kind = p_kind and l.executor = coalesce(p_executor, v_policy.executor, 'external_worker');
-  end if;
-  if v_lane.lane is null then
-    v_lane.lane := tenure.lane_ensure(p_caller, p_kind, p_executor);
-    select l.* into v_lane from tenure.lanes l where l.lane = v_lane.lane;
-  end if;
+  for v_round in 1 .. 2 loop
+    select l.lane, l.executor, l.timed, l.parked_until, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds, k.backoff_jitter_percent, k.run_timeout_seconds,
+           k.renewals_max, k.on_exhausted
+      into v_lane
+      from tenure.lanes l
+      left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = p_kind
+     where l.tenant_id = v_tenant and l.kind = p_kind and l.executor = coalesce(p_executor, k.executor, 'external_worker');
+    exit when v_lane.lane is not null and (v_lane.kind is not null or not p_tuning.strict_kinds);
+    perform tenure.lane_ensure(p_caller, p_kind, p_executor);
+  end loop;
 
   -- What nearly every job is; anything else is looked at more closely, and refused by name.
   if jsonb_typeof(p_payload) <> 'object' or octet_length(v_text) > tenure.limit_of('payload_bytes_max') or tenure.may_have_forbidden_key(v_text)
@@ -301,17 +302,21 @@ begin
       return;
     end if;
   end if;
-  if not v_lane.timed and (v_policy.run_timeout_seconds is not null or v_policy.renewals_max is not null) then
+  if not v_lane.timed and (v_lane.run_timeout_seconds is not null or v_lane.renewals_max is not null) then
     perform tenure.lane_time(array[v_lane.lane]);
   end if;
-  insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
-    backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
-    idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
-  values (enqueue_one.job_id, v_tenant, v_lane.lane, p_kind, v_lane.executor, coalesce(p_event_domain, v_policy.event_domain, 'job'), p_priority, v_due, p_deadline,
-    coalesce(p_attempts_max, v_policy.attempts_max, p_tuning.attempts_max), coalesce(v_policy.backoff_base_seconds, p_tuning.backoff_base_seconds),
-    coalesce(v_policy.backoff_jitter_percent, p_tuning.jitter_percent), v_policy.run_timeout_seconds, v_policy.renewals_max, coalesce(v_policy.on_exhausted, 'dead_letter'),
-    p_classification, p_payload, p_source_ref, p_target_ref, p_payload_ref, p_key, p_affinity_key, p_correlation_id, p_causation_event, p_parent_job_id, p_workflow_id, p_run_id,
-    p_source_system, p_caller.principal, p_on_behalf_of, p_now);
+  with job as (
+    insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
+      backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
+      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
+    values (enqueue_one.job_id, v_tenant, v_lane.lane, p_kind, v_lane.executor, coalesce(p_event_domain, v_lane.event_domain, 'job'), p_priority, v_due, p_deadline,
+      coalesce(p_attempts_max, v_lane.attempts_max, p_tuning.attempts_max), coalesce(v_lane.backoff_base_seconds, p_tuning.backoff_base_seconds),
+      coalesce(v_lane.backoff_jitter_percent, p_tuning.jitter_percent), v_lane.run_timeout_seconds, v_lane.renewals_max, coalesce(v_lane.on_exhausted, 'dead_letter'),
+      p_classification, p_payload, p_source_ref, p_target_ref, p_payload_ref, p_key, p_affinity_key, p_correlation_id, p_causation_event, p_parent_job_id, p_workflow_id, p_run_id,
+      p_source_system, p_caller.principal, p_on_behalf_of, p_now)
+  )
+  insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
+  values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, array[enqueue_one.job_id]);
   if v_due <= p_now then
     insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
     values (v_lane.lane, -p_priority, v_due, enqueue_one.job_id, 'queued', 0, 0, p_deadline);
@@ -319,8 +324,6 @@ begin
     insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
     values (v_lane.lane, v_due, enqueue_one.job_id, -p_priority, 'queued', 0, 0, p_deadline);
   end if;
-  insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
-  values (p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, array[enqueue_one.job_id]);
   if v_lane.parked_until > p_now and p_tuning.notify_open then
     perform tenure.lane_wake(array[v_lane.lane], p_now);
   end if;

@@ -169,8 +169,8 @@ begin
       v_lanes := v_lanes || array_fill(v_lane, array[cardinality(v_ids) - v_before]);
       insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, held)
       values (v_token, v_lane, v_tenant, p_worker, v_terms.executors[v_at], v_caller.principal, v_now, v_now + v_lease, v_terms.lease_seconds[v_at], cardinality(v_ids) - v_before);
-      insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids, runs, data)
-      select v_now, v_tenant, v_lane, m.kind, v_caller.principal, v_ids[v_before + 1:], v_runs[v_before + 1:], jsonb_build_object('worker', p_worker)
+      insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, data)
+      select (select i.epoch from tenure.installation i), v_now, v_tenant, v_lane, m.kind, v_caller.principal, v_ids[v_before + 1:], v_runs[v_before + 1:], jsonb_build_object('worker', p_worker)
         from (values ('job.leased'), ('job.started')) m (kind)
        where v_started is not null or m.kind = 'job.leased';
       part := 'lease'; token := v_token; lane := v_lane; kind := v_terms.kinds[v_at]; executor := v_terms.executors[v_at];

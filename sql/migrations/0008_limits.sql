@@ -57,7 +57,8 @@ alter table tenure.jobs
   drop constraint jobs_payload_check, drop constraint jobs_idempotency_key_check, drop constraint jobs_source_system_check, drop constraint jobs_enqueued_by_check;
 alter table tenure.ready drop constraint ready_run_check, drop constraint ready_attempts_check;
 alter table tenure.delayed drop constraint delayed_run_check, drop constraint delayed_attempts_check;
-alter table tenure.events drop constraint events_kind_check, drop constraint events_actor_check;
+alter table tenure.events
+  drop constraint events_kind_check, drop constraint events_actor_check, drop constraint events_job_ids_check, drop constraint events_check;
 
 -- The clock and the caller, once more, for a third of their price: no setting is saved and restored around a call, and no call is nested.
 create or replace function tenure.now() returns timestamptz
