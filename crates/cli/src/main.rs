@@ -9,6 +9,7 @@ mod stop;
 mod temporary;
 mod values;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -60,6 +61,7 @@ fn say_what_the_library_says() {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
 }
