@@ -1200,9 +1200,7 @@ CREATE TABLE tenure.events (
     subject text,
     job_ids uuid[],
     runs integer[],
-    data jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT events_check CHECK (((runs IS NULL) OR (cardinality(runs) = cardinality(job_ids)))),
-    CONSTRAINT events_job_ids_check CHECK (((job_ids IS NULL) OR ((cardinality(job_ids) >= 1) AND (cardinality(job_ids) <= 1000))))
+    data jsonb DEFAULT '{}'::jsonb NOT NULL
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1224,9 +1222,7 @@ CREATE TABLE tenure.events_p0 (
     subject text,
     job_ids uuid[],
     runs integer[],
-    data jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT events_check CHECK (((runs IS NULL) OR (cardinality(runs) = cardinality(job_ids)))),
-    CONSTRAINT events_job_ids_check CHECK (((job_ids IS NULL) OR ((cardinality(job_ids) >= 1) AND (cardinality(job_ids) <= 1000))))
+    data jsonb DEFAULT '{}'::jsonb NOT NULL
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
