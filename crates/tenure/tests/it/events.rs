@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::fixture::{Db, claim, claim_with, enqueue, get, one, raised, reap, rows, run, state, until, verb};
+use crate::fixture::{Db, claim, claim_with, enqueue, get, one, raised, reap, rows, run, state, try_rows, until, verb};
 
 /// The kinds of the events that tell of this job, in the order they were written.
 async fn kinds_of(c: &Client, job: Uuid) -> Vec<String> {
