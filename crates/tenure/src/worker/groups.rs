@@ -114,3 +114,23 @@ impl Group {
         self.hint = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_during_a_look_is_looked_for_again() {
+        let mut group = Group::new(vec!["a".to_owned()], None);
+        let ask = group.ask(0, 10, false);
+        assert_eq!(group.flow, Flow::Probing);
+        group.wake();
+        group.answered(&ask, &[]);
+        assert_eq!(group.flow, Flow::Asked);
+        let ask = group.ask(0, 10, false);
+        group.answered(&ask, &[]);
+        assert_eq!(group.flow, Flow::Dry);
+        group.wake();
+        assert_eq!(group.flow, Flow::Asked);
+    }
+}
