@@ -15,7 +15,7 @@ pub const INTERVAL: Duration = Duration::from_secs(60);
 /// Jobs in one transaction.
 const BATCH_ROWS_MAX: i32 = 1000;
 /// Transactions in one run; what is left waits for the next.
-const BATCHES_MAX: usize = 20;
+const BATCHES_MAX: usize = 200;
 
 /// What one run did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]

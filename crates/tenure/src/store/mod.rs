@@ -26,9 +26,11 @@ mod identity;
 pub mod jobs;
 pub mod kinds;
 pub mod leases;
+mod payload;
 pub mod retention;
 pub mod tenants;
 mod timestamp;
 
 pub use identity::{as_tenant, for_every_tenant, now};
+pub use payload::Payload;
 pub use timestamp::Timestamp;

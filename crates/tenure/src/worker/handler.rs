@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::run::Running;
 use super::{Context, Done, Failure};
+use crate::store::Payload;
 
 /// Runs the jobs of one kind. A closure will do too: [`WorkerBuilder::handler`](super::WorkerBuilder::handler).
 ///
@@ -137,10 +137,11 @@ pub(super) fn of_handler<H: Handler>(handler: H) -> Erased {
 }
 
 /// The payload as the handler wants it. One that cannot be read never will be: a permanent failure that says where.
-fn read<P: DeserializeOwned>(payload: &Value) -> Result<P, Failure> {
-    P::deserialize(payload).or_else(|_| {
+fn read<P: DeserializeOwned>(payload: &Payload) -> Result<P, Failure> {
+    payload.read().or_else(|_| {
         // Again, and slower, but this time with the place of the fault.
-        serde_path_to_error::deserialize(payload).map_err(|error| {
+        let mut text = serde_json::Deserializer::from_str(payload.as_str());
+        serde_path_to_error::deserialize(&mut text).map_err(|error| {
             let message = format!("The payload cannot be read at {}: {}", error.path(), error.inner());
             Failure::permanent(message).code("payload_unreadable").class("payload")
         })

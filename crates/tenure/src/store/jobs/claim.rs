@@ -1,13 +1,12 @@
 //! Taking work.
 
-use serde_json::Value;
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
 use super::Hold;
 use crate::error::Result;
-use crate::store::Timestamp;
 use crate::store::call::{Call, row};
+use crate::store::{Payload, Timestamp};
 
 row! {
     /// A job the caller holds, with the proof of it.
@@ -45,7 +44,7 @@ row! {
         /// When it must have started.
         pub deadline_at: Option<Timestamp>,
         /// What the worker needs to know.
-        pub payload: Value,
+        pub payload: Payload,
         /// `safe_metadata` or `restricted`.
         pub payload_classification: String,
         /// Where its input is.
