@@ -176,8 +176,8 @@ CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allo
     LANGUAGE plpgsql
     AS $$...$$;
 
--- claim_lanes(tenure.caller_identity, tenure.tunings, text, text[], integer); Type: FUNCTION
-CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) RETURNS record
+-- claim_lanes(tenure.caller_identity, tenure.tunings, text, text[], integer, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -686,7 +686,7 @@ CREATE TABLE tenure.kinds (
     CONSTRAINT kinds_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
     CONSTRAINT kinds_check CHECK (((lease_seconds IS NULL) OR (lease_seconds_max IS NULL) OR (lease_seconds <= lease_seconds_max))),
     CONSTRAINT kinds_check1 CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
-    CONSTRAINT kinds_check2 CHECK (((concurrency_max IS NULL) OR (limited_after IS NOT NULL))),
+    CONSTRAINT kinds_check2 CHECK (((concurrency_max IS NOT NULL) OR (limited_after IS NULL))),
     CONSTRAINT kinds_concurrency_max_check CHECK (((concurrency_max >= 1) AND (concurrency_max <= 100000))),
     CONSTRAINT kinds_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
     CONSTRAINT kinds_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
@@ -706,7 +706,7 @@ COMMENT ON TABLE tenure.kinds IS 'The policy of a kind. Null means: as the confi
 COMMENT ON COLUMN tenure.kinds.concurrency_max IS 'Held jobs of this kind at most, over all workers and executors. Null: no limit.';
 
 -- COLUMN kinds.limited_after; Type: COMMENT
-COMMENT ON COLUMN tenure.kinds.limited_after IS 'The transaction that set the limit. While one that began before it may still run, a claim counts every held job of the kind, not only those marked as limited.';
+COMMENT ON COLUMN tenure.kinds.limited_after IS 'Set while the limit is new: claims that began before it may still bring jobs without the mark of a limited one, so every held job of the kind is counted. See tenure.kind_settle.';
 
 -- kind_list(); Type: FUNCTION
 CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
@@ -736,6 +736,11 @@ CREATE FUNCTION tenure.kind_room(p_tenant_id integer, p_kind text) RETURNS integ
 CREATE FUNCTION tenure.kind_set(p_kind text, p_policy jsonb DEFAULT '{}'::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- kind_settle(integer, text, integer[], xid8, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_after xid8, p_since timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- kind_show(text); Type: FUNCTION
@@ -788,6 +793,11 @@ CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
 
 -- limit_of(text); Type: FUNCTION
 CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- limited_just_now(); Type: FUNCTION
+CREATE FUNCTION tenure.limited_just_now() RETURNS xid8
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
@@ -2272,8 +2282,8 @@ REVOKE ALL ON FUNCTION tenure.check_tenant(p_tenant_id integer) FROM PUBLIC;
 -- FUNCTION check_word(p_code text, p_what text, p_value text, p_allowed text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) FROM PUBLIC;
 
--- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) FROM PUBLIC;
+-- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) FROM PUBLIC;
 
 -- FUNCTION config_get(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_get(p_key text) FROM PUBLIC;
@@ -2653,6 +2663,9 @@ REVOKE ALL ON FUNCTION tenure.kind_room(p_tenant_id integer, p_kind text) FROM P
 REVOKE ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
+-- FUNCTION kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_after xid8, p_since timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_after xid8, p_since timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION kind_show(p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_show(p_kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -2685,6 +2698,9 @@ REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 -- FUNCTION limit_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION limited_just_now(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.limited_just_now() FROM PUBLIC;
 
 -- FUNCTION login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text) FROM PUBLIC;

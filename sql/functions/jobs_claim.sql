@@ -1,9 +1,9 @@
 -- Claim: takes ready jobs under a new lease. One claim is one token; each lane it takes from has a lease row of its own.
 
 -- The lanes a claim may take from, with the terms of a lease in each: the caller's tenant and rights, the kinds asked for (null: every kind; empty: none), one
--- executor or any. Paused kinds are left out.
+-- executor or any. Paused kinds are left out, unless asked for: who parks wants to hear of their resumption.
 create or replace function tenure.claim_lanes(
-  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer,
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean,
   out lanes integer[], out lease_seconds integer[], out limits integer[], out kinds text[], out executors text[])
 language plpgsql stable
 as $$
@@ -18,7 +18,7 @@ begin
     join tenure.executors e on e.name = l.executor and e.role = 'executor'
     left join tenure.kinds k on k.tenant_id = l.tenant_id and k.kind = l.kind
    where l.tenant_id = p_caller.tenant_id
-     and k.paused_at is null
+     and (k.paused_at is null or p_also_paused)
      and (p_executor is null or l.executor = p_executor)
      and (p_kinds is null or l.kind = any (p_kinds))
      and (p_caller.executors is null or l.executor = any (p_caller.executors))
@@ -55,15 +55,18 @@ language plpgsql
 set lock_timeout = '100ms'
 as $$
 declare
+  v_lanes integer[];
   v_max   integer;
   v_after xid8;
+  v_since timestamptz;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform tenure.refuse('state_conflict', format('A job of the limited kind %s cannot be claimed in a %s transaction.', p_kind, current_setting('transaction_isolation')),
       'Its snapshot does not show what others hold by now.', 'Claim in a read committed transaction, which is the default.');
   end if;
   begin
-    select k.concurrency_max, k.limited_after into v_max, v_after from tenure.kinds k where k.tenant_id = p_tenant_id and k.kind = p_kind for no key update;
+    select k.concurrency_max, k.limited_after, k.updated_at into v_max, v_after, v_since
+      from tenure.kinds k where k.tenant_id = p_tenant_id and k.kind = p_kind for no key update;
   exception when lock_not_available then
     return 0;
   end;
@@ -71,14 +74,41 @@ begin
     -- The limit was taken back while we waited.
     return tenure.limit_of('batch_rows_max');
   end if;
-  -- A new statement: it sees what was held by whoever had the lock before.
-  if v_after >= pg_snapshot_xmin(pg_current_snapshot()) then
-    -- A claim that began before there was a limit may still bring jobs without the mark.
-    return v_max - (select count(*)::integer from tenure.active a where a.lane = any (array(select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind)));
+  -- New statements: they see what was held by whoever had the lock before.
+  v_lanes := array(select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind);
+  if v_after is not null then
+    perform tenure.kind_settle(p_tenant_id, p_kind, v_lanes, v_after, v_since);
+    return v_max - (select count(*)::integer from tenure.active a where a.lane = any (v_lanes));
   end if;
-  return v_max - (select count(*)::integer from tenure.active a
-                   where a.limited and a.lane = any (array(select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind)));
+  return v_max - (select count(*)::integer from tenure.active a where a.limited and a.lane = any (v_lanes));
 end
+$$;
+
+-- A new limit settles when every held job of the kind carries the mark by which they are counted. A claim that had not seen the limit brings jobs without it, and such a
+-- claim may be under way in a transaction that has no number yet. So: a minute after the limit all of them have one; when all that had one by then have ended, what they
+-- brought is marked. Until then every held job counts, marked or not. The caller has locked the kind.
+create or replace function tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_after xid8, p_since timestamptz) returns void
+language plpgsql
+as $$
+begin
+  if p_after = tenure.limited_just_now() then
+    update tenure.kinds k set limited_after = pg_current_xact_id()
+     where k.tenant_id = p_tenant_id and k.kind = p_kind and p_since < tenure.now() - interval '1 minute';
+  elsif p_after < pg_snapshot_xmin(pg_current_snapshot()) then
+    update tenure.active a set limited = true where not a.limited and a.lane = any (p_lanes);
+    update tenure.kinds k set limited_after = null where k.tenant_id = p_tenant_id and k.kind = p_kind;
+  end if;
+exception when lock_not_available then
+  -- Somebody is ending one of these jobs: another time.
+  null;
+end
+$$;
+
+-- Stands in kinds.limited_after for a transaction that is still to come.
+create or replace function tenure.limited_just_now() returns xid8
+language sql immutable parallel safe
+as $$
+  select '18446744073709551615'::xid8
 $$;
 
 -- Claims up to p_limit jobs: a turn without ends, see tenure.job_turn. A claim by hand does not ask the gate of the worker loop.

@@ -83,7 +83,7 @@ begin
   perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, p_limit, p_lease_seconds, p_mode);
 
   -- The lanes the claim may take from, with the terms of their leases.
-  select c.lanes, c.lease_seconds, c.limits, c.kinds, c.executors into v_terms from tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds) c;
+  select c.lanes, c.lease_seconds, c.limits, c.kinds, c.executors into v_terms from tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false) c;
   if v_terms.lanes is null then
     return;
   end if;
@@ -228,7 +228,7 @@ begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_number('The time of a park', p_seconds, 1, 3600);
   v_until := tenure.now() + make_interval(secs => p_seconds);
-  select coalesce(c.lanes, '{}') into v_lanes from tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, null) c;
+  select coalesce(c.lanes, '{}') into v_lanes from tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, null, true) c;
   update tenure.lanes l set parked_until = v_until
    where l.lane in (select k.lane from tenure.lanes k where k.lane = any (v_lanes) and (k.parked_until is null or k.parked_until < v_until - interval '1 second')
                      -- Who has the row parks here too, or is about to wake whoever is parked.

@@ -94,8 +94,8 @@ begin
     perform tenure.refuse('lease_seconds_out_of_range', format('lease_seconds is %s, lease_seconds_max only %s.', v_new.lease_seconds, v_new.lease_seconds_max),
       'The usual lease of a kind cannot be longer than its longest.', 'Raise lease_seconds_max or lower lease_seconds.');
   end if;
-  -- A limit that was not there: what is held already is a slot from now on, and while a claim may be under way that knew of none, every held job is counted.
-  v_new.limited_after := case when v_new.concurrency_max is null then null when v_old.concurrency_max is null then pg_current_xact_id() else v_old.limited_after end;
+  -- A limit that was not there: what is held already is a slot from now on, and so is what a claim brings that is under way and knows of none (tenure.kind_settle).
+  v_new.limited_after := case when v_new.concurrency_max is null then null when v_old.concurrency_max is null then tenure.limited_just_now() else v_old.limited_after end;
   insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
     lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max, limited_after, on_exhausted, description, updated_at, updated_by)
   values (v_caller.tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max, v_new.backoff_base_seconds, v_new.backoff_jitter_percent,

@@ -7,10 +7,10 @@ alter table tenure.kinds
   add column paused_by       text check (paused_by ~ '\S'),
   add column pause_note      text,
   add check ((paused_at is null) = (paused_by is null)),
-  add check (concurrency_max is null or limited_after is not null);
+  add check (concurrency_max is not null or limited_after is null);
 comment on column tenure.kinds.concurrency_max is 'Held jobs of this kind at most, over all workers and executors. Null: no limit.';
 comment on column tenure.kinds.limited_after is
-  'The transaction that set the limit. While one that began before it may still run, a claim counts every held job of the kind, not only those marked as limited.';
+  'Set while the limit is new: claims that began before it may still bring jobs without the mark of a limited one, so every held job of the kind is counted. See tenure.kind_settle.';
 
 -- A held job of a limited kind is a slot: there is no other count, so none can leak. Kinds without a limit have no entry in the index.
 alter table tenure.active add column limited boolean not null default false;
