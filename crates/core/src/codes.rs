@@ -126,6 +126,8 @@ codes! {
     PERMISSION_DENIED          "permission_denied"          None,          403, EXIT_DATABASE_UNREACHABLE, "The operating system refused access.";
     DATABASE_TLS               "database_tls"               None,          503, EXIT_DATABASE_UNREACHABLE, "The encrypted connection could not be made.";
     USAGE                      "usage"                      None,          400, EXIT_USAGE,                "The command or request cannot be understood.";
+    WAIT_TIMEOUT               "wait_timeout"               None,          504, EXIT_REFUSED,              "The job has not ended in the time given.";
+    JOB_NOT_SUCCEEDED          "job_not_succeeded"          None,          409, EXIT_REFUSED,              "The job ended, but not well.";
     DATABASE_START_FAILED      "database_start_failed"      None,          503, EXIT_DATABASE_UNREACHABLE, "The private database did not start.";
 }
 

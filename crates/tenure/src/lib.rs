@@ -1,9 +1,12 @@
 //! Tenure on PostgreSQL: work that must not be lost, must not run twice by accident, and must not run without
 //! permission.
 //!
+//! [`Client`] puts work in and waits for it, [`worker`] runs it, [`testing`] helps to test both.
+//!
 //! All of it is SQL in the schema `tenure`; this crate carries that SQL, applies it ([`mod@migrate`]) and calls it
 //! ([`store`]), with refusals as typed errors ([`Error`]).
 
+pub mod client;
 pub mod error;
 pub mod migrate;
 pub mod pool;
@@ -11,11 +14,11 @@ pub mod pool;
 pub mod private;
 pub mod services;
 pub mod store;
-#[cfg(feature = "private")]
 pub mod testing;
 mod tls;
 pub mod worker;
 
+pub use client::{Client, JobEnd, NewJob, enqueue_in, enqueue_many_in};
 pub use error::{Error, Result};
 pub use migrate::migrate;
 pub use pool::Pool;

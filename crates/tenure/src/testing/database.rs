@@ -14,6 +14,18 @@ use crate::private::{PrivateError, connect};
 const ATTEMPTS_MAX: u32 = 5;
 
 /// A database of its own, dropped with this value.
+///
+/// ```no_run
+/// # async fn migrate(_url: &str) -> Result<(), std::io::Error> { Ok(()) }
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// use tenure::testing::{Template, TestDatabase};
+///
+/// let template = Template::new("store", ["create table a (b int)"]);
+/// let database = TestDatabase::new(&template, async |url| migrate(&url).await).await?;
+/// println!("{}", database.url());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct TestDatabase {
     name: String,

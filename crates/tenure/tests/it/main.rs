@@ -4,6 +4,8 @@ mod agent_queue;
 mod backoff;
 mod catalogue;
 mod claim;
+mod client;
+mod client_testing;
 mod config;
 mod dead_letters;
 mod edges;

@@ -1,5 +1,7 @@
 //! Putting work in.
 
+use std::borrow::Borrow;
+
 use serde_json::Value;
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
@@ -118,9 +120,10 @@ row! {
 /// Enqueues a batch, all or nothing; answers in the order of the jobs (`tenure.job_enqueue_many`).
 pub async fn enqueue_many(
     client: &impl GenericClient,
-    jobs: &[NewJob],
+    jobs: &[impl Borrow<NewJob>],
     on_behalf_of: Option<&str>,
 ) -> Result<Vec<Enqueued>> {
+    let jobs: &[&NewJob] = &jobs.iter().map(Borrow::borrow).collect::<Vec<_>>();
     let kinds: Vec<&str> = jobs.iter().map(|job| job.kind.as_str()).collect();
     Call::new("job_enqueue_many")
         .with("p_kinds", &kinds)
