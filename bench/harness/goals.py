@@ -1,0 +1,33 @@
+"""What Tenure promises against the others, and what was measured."""
+
+from .summary import ratio
+
+
+def goals(summary):
+    """Rows of (promise, at least or at most, the limit, measured)."""
+    def rate(step, system="tenure"):
+        figure = summary.rate(step, system)
+        return figure[0] if figure else None
+
+    def title(name):
+        return summary.systems[name]["title"] if name in summary.systems else name or "the best peer"
+
+    best_bulk, bulk = summary.best("enqueue")
+    best_wake, wake = summary.best("latency", better=min, read=summary.latency)
+    held = summary.sustained("tenure")
+    drain = rate("drain")
+    rows = [
+        ("drain, against graphile_worker (Rust)", ">=", 1.5, ratio(drain, rate("drain", "graphile_worker"))),
+        ("drain, against the bare claim + delete loop", ">=", 0.65, ratio(drain, rate("drain", "bare"))),
+        ("WAL of the drain, bytes per job", "<=", 900, summary.wal("tenure")),
+        (f"bulk enqueue without keys, against {title(best_bulk)}", ">=", 1.2, ratio(rate("enqueue"), bulk)),
+        (f"bulk enqueue with a key on every job, against {title(best_bulk)}", ">=", 0.9, ratio(rate("enqueue_keys"), bulk)),
+        ("one by one, against bare single-row inserts", ">=", 0.7, ratio(rate("one_by_one"), rate("one_by_one", "bare"))),
+        (f"wake-up p50, against {title(best_wake)}", "<=", 1.2, ratio(summary.latency("tenure"), wake)),
+        ("sustained, last part against the first", ">=", 0.8, ratio(held["rates"][-1], held["rates"][0]) if held else None),
+    ]
+    return [row for row in rows if row[3] is not None]
+
+
+def kept(sign, limit, measured):
+    return measured >= limit if sign == ">=" else measured <= limit
