@@ -34,6 +34,7 @@ mod private_find;
 mod private_fixture;
 mod private_refusals;
 mod private_testing;
+mod processes;
 mod protocol_rules;
 mod reaper;
 mod requirements;
