@@ -91,10 +91,7 @@ impl Enqueue {
         let meter = Meter::start(&server).await?;
         let mut done = 0;
         for part in work.chunks(batch) {
-            match part {
-                [job] if self.one_by_one => drop(jobs::enqueue(&client, job, None).await?),
-                part => drop(jobs::enqueue_many(&client, part, None).await?),
-            }
+            jobs::enqueue_many(&client, part, None).await?;
             done += part.len() as u64;
             bar.at(done);
         }

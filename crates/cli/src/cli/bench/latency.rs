@@ -105,10 +105,10 @@ impl Latency {
         let producing = async {
             let (mut from_commit, mut from_send) = (Durations::new(), Durations::new());
             for number in 0..WARM_UP + jobs {
-                let job = producer.batch(1, 0)?.remove(0);
+                let job = producer.batch(1, 0)?;
                 tokio::time::sleep(Duration::from_millis(pause_ms.into())).await;
                 let sent = Instant::now();
-                jobs::enqueue(&client, &job, None).await?;
+                jobs::enqueue_many(&client, &job, None).await?;
                 let committed = Instant::now();
                 let start = match tokio::time::timeout(PATIENCE, starts.recv()).await {
                     Ok(Some(start)) => start,
