@@ -25,7 +25,7 @@ use crate::store::{Timestamp, jobs};
 ///     .key("welcome-ann")
 ///     .priority(10)
 ///     .due_in(Duration::from_secs(60));
-/// # tenure::Result::Ok(())
+/// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
