@@ -37,6 +37,10 @@ as $$
 declare
   v_tenant integer;
 begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform tenure.refuse('state_conflict', format('The configuration cannot be changed in a %s transaction.', current_setting('transaction_isolation')),
+      'What the hot path reads is derived from all settings, and an old snapshot does not show the latest.', 'Change it in a read committed transaction, which is the default.');
+  end if;
   perform pg_advisory_xact_lock(hashtextextended('tenure.tunings', 0));
   delete from tenure.tunings t where t.tenant_id = p_tenant_id and p_tenant_id > 0 and not exists (select from tenure.config c where c.tenant_id = t.tenant_id);
   for v_tenant in

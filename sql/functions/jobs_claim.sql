@@ -56,59 +56,51 @@ set lock_timeout = '100ms'
 as $$
 declare
   v_lanes integer[];
-  v_max   integer;
-  v_after xid8;
-  v_since timestamptz;
+  v_kind  record;
 begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    perform tenure.refuse('state_conflict', format('A job of the limited kind %s cannot be claimed in a %s transaction.', p_kind, current_setting('transaction_isolation')),
-      'Its snapshot does not show what others hold by now.', 'Claim in a read committed transaction, which is the default.');
-  end if;
   begin
-    select k.concurrency_max, k.limited_after, k.updated_at into v_max, v_after, v_since
+    select k.concurrency_max, k.limit_settles_at, k.limited_after into v_kind
       from tenure.kinds k where k.tenant_id = p_tenant_id and k.kind = p_kind for no key update;
-  exception when lock_not_available then
+  exception when lock_not_available or deadlock_detected then
     return 0;
   end;
-  if v_max is null then
+  if v_kind.concurrency_max is null then
     -- The limit was taken back while we waited.
     return tenure.limit_of('batch_rows_max');
   end if;
   -- New statements: they see what was held by whoever had the lock before.
   v_lanes := array(select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind);
-  if v_after is not null then
-    perform tenure.kind_settle(p_tenant_id, p_kind, v_lanes, v_after, v_since);
-    return v_max - (select count(*)::integer from tenure.active a where a.lane = any (v_lanes));
+  if v_kind.limit_settles_at is not null or v_kind.limited_after is not null then
+    perform tenure.kind_settle(p_tenant_id, p_kind, v_lanes, v_kind.limit_settles_at, v_kind.limited_after);
+    return v_kind.concurrency_max - (select count(*)::integer from tenure.active a where a.lane = any (v_lanes));
   end if;
-  return v_max - (select count(*)::integer from tenure.active a where a.limited and a.lane = any (v_lanes));
+  return v_kind.concurrency_max - (select count(*)::integer from tenure.active a where a.limited and a.lane = any (v_lanes));
 end
 $$;
 
--- A new limit settles when every held job of the kind carries the mark by which they are counted. A claim that had not seen the limit brings jobs without it, and such a
--- claim may be under way in a transaction that has no number yet. So: a minute after the limit all of them have one; when all that had one by then have ended, what they
--- brought is marked. Until then every held job counts, marked or not. The caller has locked the kind.
-create or replace function tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_after xid8, p_since timestamptz) returns void
+-- A new limit settles when every held job of the kind carries the mark by which they are counted. A claim that had not seen the limit brings jobs without it, and may be
+-- under way in a transaction that has no number yet. So: a minute after somebody first saw the limit all of them have one; when all that had one by then have ended,
+-- what they brought is marked. Until then every held job counts, marked or not. The caller has locked the kind.
+create or replace function tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_settles_at timestamptz, p_after xid8) returns void
 language plpgsql
 as $$
+declare
+  v_now timestamptz := tenure.now();
 begin
-  if p_after = tenure.limited_just_now() then
-    update tenure.kinds k set limited_after = pg_current_xact_id()
-     where k.tenant_id = p_tenant_id and k.kind = p_kind and p_since < tenure.now() - interval '1 minute';
-  elsif p_after < pg_snapshot_xmin(pg_current_snapshot()) then
-    update tenure.active a set limited = true where not a.limited and a.lane = any (p_lanes);
+  if p_settles_at = 'infinity' then
+    update tenure.kinds k set limit_settles_at = v_now + interval '1 minute' where k.tenant_id = p_tenant_id and k.kind = p_kind;
+  elsif p_settles_at <= v_now then
+    update tenure.kinds k set limit_settles_at = null, limited_after = pg_current_xact_id() where k.tenant_id = p_tenant_id and k.kind = p_kind;
+  elsif p_settles_at is null and p_after < pg_snapshot_xmin(pg_current_snapshot()) then
+    -- In the order of ids, as ends lock them.
+    update tenure.active a set limited = true
+     where a.job_id in (select h.job_id from tenure.active h where not h.limited and h.lane = any (p_lanes) order by h.job_id for no key update);
     update tenure.kinds k set limited_after = null where k.tenant_id = p_tenant_id and k.kind = p_kind;
   end if;
-exception when lock_not_available then
+exception when lock_not_available or deadlock_detected then
   -- Somebody is ending one of these jobs: another time.
   null;
 end
-$$;
-
--- Stands in kinds.limited_after for a transaction that is still to come.
-create or replace function tenure.limited_just_now() returns xid8
-language sql immutable parallel safe
-as $$
-  select '18446744073709551615'::xid8
 $$;
 
 -- Claims up to p_limit jobs: a turn without ends, see tenure.job_turn. A claim by hand does not ask the gate of the worker loop.

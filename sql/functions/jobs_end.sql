@@ -79,7 +79,10 @@ begin
              j.enqueued_by, j.created_at, t.final_error, coalesce(p.error_code, p.verdict), p.error_class,
              tenure.error_fingerprint(j.kind, coalesce(p.error_code, p.verdict), t.final_error), p_now, p_actor
         from placed p
-        join tenure.jobs j on j.job_id = p.job_id
+        cross join lateral (
+          select j.kind, j.executor, j.event_domain, j.priority, j.attempts_max, j.payload_classification, j.payload, j.source_ref, j.target_ref, j.payload_ref, j.idempotency_key,
+                 j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.source_system, j.enqueued_by, j.created_at
+            from tenure.jobs j where j.job_id = p.job_id limit 1) j
         cross join lateral (select case
           when p.error_message ~ '\S' then p.error_message
           when p.cancel_reason ~ '\S' then p.cancel_reason
@@ -172,8 +175,8 @@ as $$
 declare
   v_tenant  integer := p_caller.tenant_id;
   v_rows    integer := coalesce(cardinality(p_job_ids), 0);
-  v_cancels uuid[] := '{}';
-  v_snoozes uuid[] := '{}';
+  v_cancels text[] := '{}';
+  v_snoozes text[] := '{}';
   v_mixed   boolean := 'succeeded' <> any (p_outcomes);
   v_gone    record;
 begin
@@ -190,10 +193,10 @@ begin
     return;
   end if;
   if 'cancelled' = any (p_outcomes) then
-    v_cancels := array(select t.job_id from unnest(p_job_ids, p_outcomes) t (job_id, outcome) where t.outcome = 'cancelled');
+    v_cancels := array(select t.job_id::text || t.token from unnest(p_job_ids, p_tokens, p_outcomes) t (job_id, token, outcome) where t.outcome = 'cancelled');
   end if;
   if 'snoozed' = any (p_outcomes) then
-    v_snoozes := array(select t.job_id from unnest(p_job_ids, p_outcomes) t (job_id, outcome) where t.outcome = 'snoozed');
+    v_snoozes := array(select t.job_id::text || t.token from unnest(p_job_ids, p_tokens, p_outcomes) t (job_id, token, outcome) where t.outcome = 'snoozed');
   end if;
 
   with living as materialized (
@@ -204,6 +207,7 @@ begin
     select distinct on (t.job_id, t.token) t.job_id, t.token, t.outcome, t.result, t.result_ref, t.error_code, t.error_class, t.error_message, t.delay_seconds
       from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes, p_error_classes, p_error_messages, p_delay_seconds) with ordinality
              t (job_id, token, outcome, result, result_ref, error_code, error_class, error_message, delay_seconds, n)
+     where tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is null
      order by t.job_id, t.token, t.n
   ), gone as (
     -- "not (… not in …)": a hashed look-up a row. Written as a join it could be planned with the roles reversed.
@@ -213,8 +217,8 @@ begin
          select t.job_id, t.token from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_delay_seconds) t (job_id, token, outcome, result, result_ref, delay_seconds)
           where t.job_id is not null and t.token is not null and tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is null))
        and not ((a.token, a.lane) not in (select l.token, l.lane from living l))
-       and (a.cancel_requested_at is not null or a.job_id <> all (v_cancels))
-       and (a.started_at is not null or a.job_id <> all (v_snoozes))
+       and (a.cancel_requested_at is not null or a.job_id::text || a.token <> all (v_cancels))
+       and (a.started_at is not null or a.job_id::text || a.token <> all (v_snoozes))
     returning a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason, a.limited
   ), kept as (
     insert into tenure.attempts as r (job_id, run, tenant_id, lane, attempt, outcome, state, final, token, owner, holder, leased_at, started_at, ended_at, actor, result, result_ref)

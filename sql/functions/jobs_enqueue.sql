@@ -89,7 +89,7 @@ declare
   v_rows     integer := coalesce(cardinality(p_kinds), 0);
   v_one      record;
 begin
-  if v_tenant is null or not v_tuning.jobs_open then
+  if v_tenant is null or v_tuning.jobs_open is not true then
     perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
   end if;
   if p_on_behalf_of is not null then
@@ -109,7 +109,8 @@ begin
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in length.', format('Each runs parallel to the %s kinds.', v_rows),
       'Give arrays of one length; leave an array out where no job has the value.');
   end if;
-  if v_rows = 1 then
+  if v_rows = 1 and p_kinds[1] is not null and p_payloads[1] is not distinct from p_payloads[array_lower(p_payloads, 1)] and coalesce(array_ndims(p_payloads), 1) = 1
+     and p_keys[1] is not distinct from p_keys[array_lower(p_keys, 1)] then
     v_one := tenure.enqueue_one(v_caller, v_tuning, v_now, p_kinds[1], coalesce(p_payloads[1], '{}'), p_keys[1], p_executors[1], coalesce(p_priorities[1], 0),
       coalesce(p_due[1], v_now), p_deadlines[1], p_source_refs[1], p_target_refs[1], p_payload_refs[1], coalesce(p_classifications[1], 'safe_metadata'), p_attempts_max[1],
       p_correlation_ids[1], p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1], p_run_ids[1], p_affinity_keys[1], p_event_domains[1],
@@ -190,18 +191,17 @@ begin
     v_unmade := tenure.keys_take(v_ids, v_hashes);
   end if;
 
-  if exists (select from tenure.lanes l join tenure.kinds k on k.tenant_id = l.tenant_id and k.kind = l.kind
-              where l.lane = any (v_lanes) and not l.timed and (k.run_timeout_seconds is not null or k.renewals_max is not null)) then
-    perform tenure.lane_time(v_lanes);
-  end if;
   with policy as materialized (
-    select l.lane, l.executor, coalesce(k.event_domain, 'job') as event_domain, coalesce(k.attempts_max, p_tuning.attempts_max) as attempts_max,
+    select l.lane, l.executor, l.timed, coalesce(k.event_domain, 'job') as event_domain, coalesce(k.attempts_max, p_tuning.attempts_max) as attempts_max,
            coalesce(k.backoff_base_seconds, p_tuning.backoff_base_seconds) as backoff_base_seconds,
            coalesce(k.backoff_jitter_percent, p_tuning.jitter_percent) as backoff_jitter_percent,
            k.run_timeout_seconds, k.renewals_max, coalesce(k.on_exhausted, 'dead_letter') as on_exhausted
       from tenure.lanes l
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = l.kind
      where l.lane = any (array(select distinct x from unnest(v_lanes) x))
+  ), timed as (
+    -- With the first job that has a limit on its run, and from the same look at the policy.
+    update tenure.lanes l set timed = true where l.lane in (select p.lane from policy p where not p.timed and (p.run_timeout_seconds is not null or p.renewals_max is not null))
   ), made as (
     insert into tenure.jobs as j (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
@@ -240,7 +240,7 @@ begin
     return query
       select t.n::integer, coalesce(i.job_id, t.id), t.id = any (v_unmade), case when t.id = any (v_unmade) then tenure.job_state(i.job_id) else 'queued' end
         from unnest(v_ids, v_hashes) with ordinality t (id, hash, n)
-        left join tenure.idempotency i on i.key_hash = t.hash
+        left join lateral (select i.job_id from tenure.idempotency i where i.key_hash = t.hash limit 1) i on true
        order by t.n;
   end if;
 end
@@ -271,6 +271,9 @@ begin
     exit when v_lane.lane is not null and (v_lane.kind is not null or not p_tuning.strict_kinds);
     perform tenure.lane_ensure(p_caller, p_kind, p_executor);
   end loop;
+  if v_lane.lane is null then
+    perform tenure.refuse('busy_try_again', 'The policy of the kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
+  end if;
 
   -- What nearly every job is; anything else is looked at more closely, and refused by name.
   if jsonb_typeof(p_payload) <> 'object' or octet_length(v_text) > tenure.limit_of('payload_bytes_max') or tenure.may_have_forbidden_key(v_text)
@@ -338,8 +341,11 @@ as $$
 begin
   if p_job_ids is not null and (
     exists (
-      select from unnest(p_ids, p_hashes) t (id, hash) join tenure.jobs j on j.job_id = t.id
-       where not exists (select from tenure.idempotency i where i.key_hash = t.hash and not exists (select from tenure.attempts a where a.job_id = i.job_id and a.final)))
+      select from unnest(p_ids, p_hashes) t (id, hash)
+        cross join lateral (select from tenure.jobs j where j.job_id = t.id limit 1) j
+        left join lateral (select i.job_id from tenure.idempotency i where i.key_hash = t.hash limit 1) i on true
+        left join lateral (select true as final from tenure.attempts a where a.job_id = i.job_id and a.final limit 1) f on true
+       where i.job_id is null or f.final)
     or exists (
       select from unnest(p_ids, p_hashes) t (id, hash) group by t.id having count(distinct coalesce(t.hash, gen_random_uuid())) > 1)) then
     perform tenure.refuse('id_taken', 'There is already a job with this id.', 'An id names one job for ever.', 'Use a new id; for a safe repetition give an idempotency key.');

@@ -46,6 +46,8 @@ declare
   v_from     smallint;
   v_to       smallint;
   v_since    timestamptz;
+  v_until    timestamptz;
+  v_wanted   uuid[];
   v_lease    interval;
   v_before   integer;
   v_ids      uuid[] := '{}';
@@ -57,7 +59,7 @@ declare
   v_late     tenure.run_end[] := '{}';
   v_got      record;
 begin
-  if v_tenant is null or not v_tuning.jobs_open then
+  if v_tenant is null or v_tuning.jobs_open is not true then
     perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
   end if;
   if cardinality(p_job_ids) > 0 then
@@ -74,7 +76,7 @@ begin
   if p_limit = 0 then
     return;
   end if;
-  if p_gated and not v_tuning.worker_open then
+  if p_gated and v_tuning.worker_open is not true then
     part := 'gate';
     status := 'queue.worker.enabled';
     return next;
@@ -82,6 +84,10 @@ begin
   end if;
   perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, p_limit, p_lease_seconds, p_mode);
 
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform tenure.refuse('state_conflict', format('Jobs cannot be claimed in a %s transaction.', current_setting('transaction_isolation')),
+      'Its snapshot shows neither what others hold by now nor what was limited or paused since.', 'Claim in a read committed transaction, which is the default.');
+  end if;
   -- The lanes the claim may take from, with the terms of their leases.
   select c.lanes, c.lease_seconds, c.limits, c.kinds, c.executors into v_terms from tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false) c;
   if v_terms.lanes is null then
@@ -98,8 +104,10 @@ begin
     -- Peek at the heads without locking; then lock only what is taken, best head first.
     select array_agg(h.at order by h.rank, h.due, h.at) into v_order
       from (select x.at::integer as at, r.rank, r.due
-              from unnest(v_terms.lanes) with ordinality x (lane, at)
+              from unnest(v_terms.lanes, v_terms.limits, v_terms.kinds) with ordinality x (lane, most, kind, at)
               cross join lateral (select r.rank, r.due from tenure.ready r where r.lane = x.lane order by r.rank, r.due, r.job_id limit 1) r
+             where x.most is null
+                or (select count(*) from tenure.active a where a.limited and a.lane = any (array(select n.lane from tenure.lanes n where n.tenant_id = v_tenant and n.kind = x.kind))) < x.most
              order by x.lane <= coalesce(p_lane_after, 0), x.lane
              limit tenure.limit_of('claim_lanes_max')) h;
     if v_order is null then
@@ -126,12 +134,17 @@ begin
       continue when v_round in (2, 3) and not coalesce(v_hinted, false);
       v_from := case v_round when 3 then p_hint_rank else -32768 end;
       v_since := case v_round when 3 then p_hint_due else '-infinity' end;
-      v_to := case v_round when 2 then p_hint_rank - 1 when 3 then p_hint_rank else 32767 end;
+      v_to := case v_round when 2 then greatest(p_hint_rank - 1, -32768) when 3 then p_hint_rank else 32767 end;
+      v_until := 'infinity';
+      if v_round = 1 then
+        select w.ids, w.last_rank, w.last_due into v_wanted, v_to, v_until from tenure.lane_preferred(v_lane, p_affinity_key) w;
+        continue when v_wanted is null;
+      end if;
       -- Pick, lock, take and hold; a row that another claim holds is passed over. The limits of a run are looked up only in lanes that have seen any: a job's
       -- own row is read once, at the end.
       with picked as materialized (
         select r.ctid from tenure.ready r
-         where r.lane = v_lane and (r.rank, r.due) >= (v_from, v_since) and r.rank <= v_to and (v_round > 1 or r.job_id = any (tenure.lane_preferred(v_lane, p_affinity_key)))
+         where r.lane = v_lane and (r.rank, r.due) >= (v_from, v_since) and (r.rank, r.due) <= (v_to, v_until) and (v_round > 1 or r.job_id = any (v_wanted))
          order by r.rank, r.due, r.job_id limit v_room for update skip locked
       ), taken as (
         delete from tenure.ready r where r.ctid = any (array(select p.ctid from picked p)) returning r.job_id, r.rank, r.due, r.run, r.attempts, r.deadline
@@ -167,15 +180,17 @@ begin
 
     if cardinality(v_ids) > v_before then
       v_lanes := v_lanes || array_fill(v_lane, array[cardinality(v_ids) - v_before]);
+      -- A limited kind may have been waited for: the lease is as long as promised, whatever that took.
+      v_until := case when v_limited then tenure.now() else v_now end + v_lease;
       insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, held)
-      values (v_token, v_lane, v_tenant, p_worker, v_terms.executors[v_at], v_caller.principal, v_now, v_now + v_lease, v_terms.lease_seconds[v_at], cardinality(v_ids) - v_before);
+      values (v_token, v_lane, v_tenant, p_worker, v_terms.executors[v_at], v_caller.principal, v_now, v_until, v_terms.lease_seconds[v_at], cardinality(v_ids) - v_before);
       insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, data)
       select (select i.epoch from tenure.installation i), v_now, v_tenant, v_lane, m.kind, v_caller.principal, v_ids[v_before + 1:], v_runs[v_before + 1:], jsonb_build_object('worker', p_worker)
         from (values ('job.leased'), ('job.started')) m (kind)
        where v_started is not null or m.kind = 'job.leased';
       part := 'lease'; token := v_token; lane := v_lane; kind := v_terms.kinds[v_at]; executor := v_terms.executors[v_at];
       state := case when v_started is null then 'leased' else 'in_progress' end;
-      leased_at := v_now; leased_until := v_now + v_lease; started_at := v_started; status := null;
+      leased_at := v_now; leased_until := v_until; started_at := v_started; status := null;
       return next;
     end if;
     exit when v_want <= 0;
@@ -201,15 +216,15 @@ end
 $$;
 
 -- The jobs at the head of a lane that belong to the affinity: a preference within a named window of rows.
-create or replace function tenure.lane_preferred(p_lane integer, p_affinity_key text) returns uuid[]
+create or replace function tenure.lane_preferred(p_lane integer, p_affinity_key text, out ids uuid[], out last_rank smallint, out last_due timestamptz)
 language plpgsql stable
 as $$
 begin
-  return array(
-    select n.job_id
-      from (select r.job_id from tenure.ready r where r.lane = p_lane order by r.rank, r.due, r.job_id limit tenure.limit_of('affinity_window_rows')) n
-      join tenure.jobs j on j.job_id = n.job_id
-     where j.affinity_key = p_affinity_key);
+  select array_agg(n.job_id), (array_agg(n.rank order by n.rank desc, n.due desc))[1], (array_agg(n.due order by n.rank desc, n.due desc))[1]
+    into ids, last_rank, last_due
+    from (select r.job_id, r.rank, r.due from tenure.ready r where r.lane = p_lane order by r.rank, r.due, r.job_id limit tenure.limit_of('affinity_window_rows')) n
+    cross join lateral (select j.affinity_key from tenure.jobs j where j.job_id = n.job_id limit 1) j
+   where j.affinity_key = p_affinity_key;
 end
 $$;
 

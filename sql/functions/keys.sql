@@ -17,12 +17,14 @@ declare
   v_made  uuid[];
   v_stood record;
   v_free  uuid[];
+  v_row   record;
 begin
   with asked as (
     select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash is not null order by t.hash, t.n
   ), taken as (
     insert into tenure.idempotency (key_hash, job_id) select a.hash, a.id from asked a order by a.hash
-    on conflict (key_hash) do nothing
+    -- Never updates; but it locks the key that stands, and inserts after all when a sweep deletes that meanwhile.
+    on conflict (key_hash) do update set job_id = excluded.job_id where false
     returning idempotency.job_id
   )
   select array_agg(t.job_id) into v_made from taken t;
@@ -33,14 +35,12 @@ begin
     from (select i.key_hash, i.job_id from tenure.idempotency i where i.key_hash = any (p_hashes) and i.job_id <> all (coalesce(v_made, '{}')) order by i.key_hash for update) i;
   select coalesce(array_agg(t.hash), '{}') into v_free
     from unnest(v_stood.hashes, v_stood.job_ids) t (hash, job_id)
-   where exists (select from tenure.attempts a where a.job_id = t.job_id and a.final);
-  with replaced as (
-    update tenure.idempotency i set job_id = t.id
-      from (select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash = any (v_free) order by t.hash, t.n) t
-     where i.key_hash = t.hash
-    returning i.job_id
-  )
-  select v_made || array_agg(r.job_id) into v_made from replaced r;
+    cross join lateral (select from tenure.attempts a where a.job_id = t.job_id and a.final limit 1) f;
+  -- By hand, one look-up a key: functions that call this turn nested loops off, and a join would read the whole table.
+  for v_row in select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash = any (v_free) order by t.hash, t.n loop
+    update tenure.idempotency i set job_id = v_row.id where i.key_hash = v_row.hash;
+    v_made := v_made || v_row.id;
+  end loop;
   return array(select t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null and t.id <> all (coalesce(v_made, '{}')));
 end
 $$;

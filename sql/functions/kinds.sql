@@ -95,20 +95,24 @@ begin
       'The usual lease of a kind cannot be longer than its longest.', 'Raise lease_seconds_max or lower lease_seconds.');
   end if;
   -- A limit that was not there: what is held already is a slot from now on, and so is what a claim brings that is under way and knows of none (tenure.kind_settle).
-  v_new.limited_after := case when v_new.concurrency_max is null then null when v_old.concurrency_max is null then tenure.limited_just_now() else v_old.limited_after end;
+  v_new.limit_settles_at := case when v_new.concurrency_max is null then null when v_old.concurrency_max is null then 'infinity' else v_old.limit_settles_at end;
+  v_new.limited_after := case when v_new.concurrency_max is not null then v_old.limited_after end;
   insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
-    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max, limited_after, on_exhausted, description, updated_at, updated_by)
+    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max, limit_settles_at, limited_after, on_exhausted, description, updated_at, updated_by)
   values (v_caller.tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max, v_new.backoff_base_seconds, v_new.backoff_jitter_percent,
-    v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max, v_new.limited_after,
+    v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max, v_new.limit_settles_at, v_new.limited_after,
     v_new.on_exhausted, v_new.description, v_now, v_caller.principal)
   on conflict (tenant_id, kind) do update set executor = excluded.executor, event_domain = excluded.event_domain, attempts_max = excluded.attempts_max,
     backoff_base_seconds = excluded.backoff_base_seconds, backoff_jitter_percent = excluded.backoff_jitter_percent, lease_seconds = excluded.lease_seconds,
     lease_seconds_max = excluded.lease_seconds_max, renewals_max = excluded.renewals_max, run_timeout_seconds = excluded.run_timeout_seconds,
-    retention_seconds = excluded.retention_seconds, concurrency_max = excluded.concurrency_max, limited_after = excluded.limited_after, on_exhausted = excluded.on_exhausted, description = excluded.description,
+    retention_seconds = excluded.retention_seconds, concurrency_max = excluded.concurrency_max, limit_settles_at = excluded.limit_settles_at, limited_after = excluded.limited_after, on_exhausted = excluded.on_exhausted, description = excluded.description,
     updated_at = excluded.updated_at, updated_by = excluded.updated_by;
   if v_old.concurrency_max is null and v_new.concurrency_max is not null then
+    -- In the order of ids, as ends lock them.
     update tenure.active a set limited = true
-     where not a.limited and a.lane = any (array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind));
+     where a.job_id in (select h.job_id from tenure.active h
+                         where not h.limited and h.lane = any (array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind))
+                         order by h.job_id for no key update);
   end if;
   -- There may be more room than before.
   if v_old.concurrency_max is not null and (tenure.tuning(v_caller.tenant_id)).notify_open then

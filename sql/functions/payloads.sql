@@ -26,7 +26,7 @@ as $$
       from walk w
       cross join lateral (
         select case when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key else '[' || to_json(e.key) || ']' end as step, e.value,
-               lower(translate(e.key, U&'\212A', 'k')) = any (array['body', 'content', 'raw', 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data']) as forbidden
+               lower(translate(e.key, U&'\212A', 'k') collate "C") = any (array['body', 'content', 'raw', 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data']) as forbidden
           from jsonb_each(case when jsonb_typeof(w.value) = 'object' then w.value else '{}' end) e
         union all
         select '[' || (a.ordinal - 1) || ']', a.value, false

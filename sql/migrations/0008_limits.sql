@@ -2,15 +2,17 @@
 
 alter table tenure.kinds
   add column concurrency_max integer check (concurrency_max between 1 and 100000),
+  add column limit_settles_at timestamptz,
   add column limited_after   xid8,
   add column paused_at       timestamptz,
   add column paused_by       text check (paused_by ~ '\S'),
   add column pause_note      text,
   add check ((paused_at is null) = (paused_by is null)),
-  add check (concurrency_max is not null or limited_after is null);
+  add check (concurrency_max is not null or (limited_after is null and limit_settles_at is null));
 comment on column tenure.kinds.concurrency_max is 'Held jobs of this kind at most, over all workers and executors. Null: no limit.';
-comment on column tenure.kinds.limited_after is
+comment on column tenure.kinds.limit_settles_at is
   'Set while the limit is new: claims that began before it may still bring jobs without the mark of a limited one, so every held job of the kind is counted. See tenure.kind_settle.';
+comment on column tenure.kinds.limited_after is 'Set while the limit settles: transactions before this one may still bring such jobs.';
 
 -- A held job of a limited kind is a slot: there is no other count, so none can leak. Kinds without a limit have no entry in the index.
 alter table tenure.active add column limited boolean not null default false;

@@ -85,7 +85,7 @@ pub(super) fn released(job_id: Uuid, token: Uuid) -> End {
 
 /// Whole seconds, rounded up, as far ahead as a job may lie.
 fn seconds(delay: Duration) -> i32 {
-    let whole = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
+    let whole = delay.as_secs().saturating_add(u64::from(delay.subsec_nanos() > 0));
     let most = SCHEDULE_AHEAD_DAYS_MAX * 24 * 60 * 60;
     i32::try_from(whole.min(most.unsigned_abs())).unwrap_or(i32::MAX)
 }

@@ -143,7 +143,12 @@ async fn a_claim_under_way_when_a_limit_is_set_counts_once_it_commits() {
             db.advance("1 minute").await;
         }
         // By now every held job carries the mark of a limited one, and only those are counted.
-        let settled: bool = get(&c, "select limited_after is null from tenure.kinds", &[]).await;
+        let settled: bool = get(
+            &c,
+            "select limit_settles_at is null and limited_after is null from tenure.kinds",
+            &[],
+        )
+        .await;
         let marked: i64 = get(&c, "select count(*) from tenure.active where limited", &[]).await;
         assert_eq!((settled, marked), (true, 2), "{order}");
     }

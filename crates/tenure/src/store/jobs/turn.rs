@@ -123,7 +123,10 @@ impl Turn {
                 "claim" => {
                     let lane: i32 = row.try_get(3)?;
                     if leases.get(latest).is_none_or(|lease| lease.lane != lane) {
-                        latest = leases.iter().position(|lease| lease.lane == lane).unwrap_or(leases.len());
+                        latest = leases
+                            .iter()
+                            .position(|lease| lease.lane == lane)
+                            .unwrap_or(leases.len());
                     }
                     if let Some(lease) = leases.get(latest) {
                         turn.jobs.push(lease.job(row)?);
