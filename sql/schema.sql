@@ -677,6 +677,7 @@ CREATE TABLE tenure.kinds (
     updated_at timestamp with time zone NOT NULL,
     updated_by text NOT NULL,
     concurrency_max integer,
+    limit_settles_at timestamp with time zone,
     limited_after xid8,
     paused_at timestamp with time zone,
     paused_by text,
@@ -686,7 +687,7 @@ CREATE TABLE tenure.kinds (
     CONSTRAINT kinds_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
     CONSTRAINT kinds_check CHECK (((lease_seconds IS NULL) OR (lease_seconds_max IS NULL) OR (lease_seconds <= lease_seconds_max))),
     CONSTRAINT kinds_check1 CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
-    CONSTRAINT kinds_check2 CHECK (((concurrency_max IS NOT NULL) OR (limited_after IS NULL))),
+    CONSTRAINT kinds_check2 CHECK (((concurrency_max IS NOT NULL) OR ((limited_after IS NULL) AND (limit_settles_at IS NULL)))),
     CONSTRAINT kinds_concurrency_max_check CHECK (((concurrency_max >= 1) AND (concurrency_max <= 100000))),
     CONSTRAINT kinds_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
     CONSTRAINT kinds_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
@@ -705,8 +706,11 @@ COMMENT ON TABLE tenure.kinds IS 'The policy of a kind. Null means: as the confi
 -- COLUMN kinds.concurrency_max; Type: COMMENT
 COMMENT ON COLUMN tenure.kinds.concurrency_max IS 'Held jobs of this kind at most, over all workers and executors. Null: no limit.';
 
+-- COLUMN kinds.limit_settles_at; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.limit_settles_at IS 'Set while the limit is new: claims that began before it may still bring jobs without the mark of a limited one, so every held job of the kind is counted. See tenure.kind_settle.';
+
 -- COLUMN kinds.limited_after; Type: COMMENT
-COMMENT ON COLUMN tenure.kinds.limited_after IS 'Set while the limit is new: claims that began before it may still bring jobs without the mark of a limited one, so every held job of the kind is counted. See tenure.kind_settle.';
+COMMENT ON COLUMN tenure.kinds.limited_after IS 'Set while the limit settles: transactions before this one may still bring such jobs.';
 
 -- kind_list(); Type: FUNCTION
 CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
@@ -738,8 +742,8 @@ CREATE FUNCTION tenure.kind_set(p_kind text, p_policy jsonb DEFAULT '{}'::jsonb,
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- kind_settle(integer, text, integer[], xid8, timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_after xid8, p_since timestamp with time zone) RETURNS void
+-- kind_settle(integer, text, integer[], timestamp with time zone, xid8); Type: FUNCTION
+CREATE FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_settles_at timestamp with time zone, p_after xid8) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -762,7 +766,7 @@ CREATE FUNCTION tenure.lane_open(p_kind text, p_executor text DEFAULT NULL::text
     AS $$...$$;
 
 -- lane_preferred(integer, text); Type: FUNCTION
-CREATE FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text) RETURNS uuid[]
+CREATE FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text, OUT ids uuid[], OUT last_rank smallint, OUT last_due timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -793,11 +797,6 @@ CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
 
 -- limit_of(text); Type: FUNCTION
 CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$...$$;
-
--- limited_just_now(); Type: FUNCTION
-CREATE FUNCTION tenure.limited_just_now() RETURNS xid8
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
@@ -2663,8 +2662,8 @@ REVOKE ALL ON FUNCTION tenure.kind_room(p_tenant_id integer, p_kind text) FROM P
 REVOKE ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
--- FUNCTION kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_after xid8, p_since timestamp with time zone); Type: ACL
-REVOKE ALL ON FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_after xid8, p_since timestamp with time zone) FROM PUBLIC;
+-- FUNCTION kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_settles_at timestamp with time zone, p_after xid8); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_settles_at timestamp with time zone, p_after xid8) FROM PUBLIC;
 
 -- FUNCTION kind_show(p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_show(p_kind text) FROM PUBLIC;
@@ -2677,8 +2676,8 @@ REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kin
 REVOKE ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
--- FUNCTION lane_preferred(p_lane integer, p_affinity_key text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text) FROM PUBLIC;
+-- FUNCTION lane_preferred(p_lane integer, p_affinity_key text, OUT ids uuid[], OUT last_rank smallint, OUT last_due timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text, OUT ids uuid[], OUT last_rank smallint, OUT last_due timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
@@ -2698,9 +2697,6 @@ REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 -- FUNCTION limit_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- FUNCTION limited_just_now(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.limited_just_now() FROM PUBLIC;
 
 -- FUNCTION login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text) FROM PUBLIC;

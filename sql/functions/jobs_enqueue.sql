@@ -87,6 +87,7 @@ declare
   v_tuning   tenure.tunings := tenure.tuning(v_tenant);
   v_now      timestamptz := tenure.now();
   v_rows     integer := coalesce(cardinality(p_kinds), 0);
+  v_dims     text := array_dims(p_kinds);
   v_one      record;
 begin
   if v_tenant is null or v_tuning.jobs_open is not true then
@@ -99,18 +100,17 @@ begin
     perform tenure.refuse('batch_too_large', format('The batch has %s jobs.', v_rows), format('A batch has 1 to %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
       'Split it.');
   end if;
-  if v_rows <> any (array[coalesce(cardinality(p_payloads), v_rows), coalesce(cardinality(p_keys), v_rows), coalesce(cardinality(p_executors), v_rows),
-      coalesce(cardinality(p_priorities), v_rows), coalesce(cardinality(p_due), v_rows), coalesce(cardinality(p_deadlines), v_rows),
-      coalesce(cardinality(p_source_refs), v_rows), coalesce(cardinality(p_target_refs), v_rows), coalesce(cardinality(p_payload_refs), v_rows),
-      coalesce(cardinality(p_classifications), v_rows), coalesce(cardinality(p_attempts_max), v_rows), coalesce(cardinality(p_correlation_ids), v_rows),
-      coalesce(cardinality(p_causation_events), v_rows), coalesce(cardinality(p_parent_job_ids), v_rows), coalesce(cardinality(p_workflow_ids), v_rows),
-      coalesce(cardinality(p_run_ids), v_rows), coalesce(cardinality(p_affinity_keys), v_rows), coalesce(cardinality(p_event_domains), v_rows),
-      coalesce(cardinality(p_source_systems), v_rows), coalesce(cardinality(p_job_ids), v_rows)]) then
-    perform tenure.refuse('arguments_mismatched', 'The arrays differ in length.', format('Each runs parallel to the %s kinds.', v_rows),
+  if v_dims <> format('[1:%s]', v_rows) or v_dims <> any (array[coalesce(array_dims(p_payloads), v_dims), coalesce(array_dims(p_keys), v_dims), coalesce(array_dims(p_executors), v_dims),
+      coalesce(array_dims(p_priorities), v_dims), coalesce(array_dims(p_due), v_dims), coalesce(array_dims(p_deadlines), v_dims),
+      coalesce(array_dims(p_source_refs), v_dims), coalesce(array_dims(p_target_refs), v_dims), coalesce(array_dims(p_payload_refs), v_dims),
+      coalesce(array_dims(p_classifications), v_dims), coalesce(array_dims(p_attempts_max), v_dims), coalesce(array_dims(p_correlation_ids), v_dims),
+      coalesce(array_dims(p_causation_events), v_dims), coalesce(array_dims(p_parent_job_ids), v_dims), coalesce(array_dims(p_workflow_ids), v_dims),
+      coalesce(array_dims(p_run_ids), v_dims), coalesce(array_dims(p_affinity_keys), v_dims), coalesce(array_dims(p_event_domains), v_dims),
+      coalesce(array_dims(p_source_systems), v_dims), coalesce(array_dims(p_job_ids), v_dims)]) then
+    perform tenure.refuse('arguments_mismatched', 'The arrays differ in shape.', format('Each has one dimension, begins at 1 and runs parallel to the %s kinds.', v_rows),
       'Give arrays of one length; leave an array out where no job has the value.');
   end if;
-  if v_rows = 1 and p_kinds[1] is not null and p_payloads[1] is not distinct from p_payloads[array_lower(p_payloads, 1)] and coalesce(array_ndims(p_payloads), 1) = 1
-     and p_keys[1] is not distinct from p_keys[array_lower(p_keys, 1)] then
+  if v_rows = 1 and p_kinds[1] is not null then
     v_one := tenure.enqueue_one(v_caller, v_tuning, v_now, p_kinds[1], coalesce(p_payloads[1], '{}'), p_keys[1], p_executors[1], coalesce(p_priorities[1], 0),
       coalesce(p_due[1], v_now), p_deadlines[1], p_source_refs[1], p_target_refs[1], p_payload_refs[1], coalesce(p_classifications[1], 'safe_metadata'), p_attempts_max[1],
       p_correlation_ids[1], p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1], p_run_ids[1], p_affinity_keys[1], p_event_domains[1],

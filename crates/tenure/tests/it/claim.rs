@@ -375,7 +375,7 @@ async fn a_claim_looks_at_a_bounded_number_of_lanes_and_the_cursor_reaches_the_o
 
 /// The pick as the claim runs it, over one lane. The function's own text is compared, so that this cannot drift.
 const PICK: &str = "select r.ctid from tenure.ready r
-         where r.lane = v_lane and (r.rank, r.due) >= (v_from, v_since) and r.rank <= v_to and (v_round > 1 or r.job_id = any (tenure.lane_preferred(v_lane, p_affinity_key)))
+         where r.lane = v_lane and (r.rank, r.due) >= (v_from, v_since) and (r.rank, r.due) <= (v_to, v_until) and (v_round > 1 or r.job_id = any (v_wanted))
          order by r.rank, r.due, r.job_id limit v_room for update skip locked";
 
 /// Proves: S24, S122. Guards: D30, D55. Rule: 13.
@@ -403,7 +403,8 @@ async fn the_pick_walks_the_primary_key_without_a_sort_on_an_empty_a_full_and_a_
             .replace("v_since", "'-infinity'::timestamptz")
             .replace("v_to", "32767::smallint")
             .replace("v_round", "4")
-            .replace("p_affinity_key", "null")
+            .replace("v_until", "'infinity'::timestamptz")
+            .replace("v_wanted", "'{}'::uuid[]")
             .replace("v_room", "100");
         run(&c, "begin").await;
         let settings = "select set_config(split_part(s, '=', 1), split_part(s, '=', 2), true)

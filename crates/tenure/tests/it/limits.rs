@@ -7,8 +7,8 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{
-    Claimed, Db, all, check_invariants, claim_with, enqueue, enqueue_with, get, one, raised, reap, refused, rows, run,
-    try_rows, until_blocked, verb,
+    Claimed, Db, all, check_invariants, claim_with, enqueue, enqueue_with, get, one, reap, refused, rows, run,
+    until_blocked, verb,
 };
 
 /// The kind under test.
@@ -303,26 +303,6 @@ async fn a_limit_is_no_business_of_another_tenant() {
     enqueue_some(&theirs, 3).await;
     assert_eq!(claim_all(&theirs).await.len(), 3, "they have no limit");
     assert_eq!(claim_all(&c).await.len(), 1, "and theirs do not count here");
-}
-
-#[tokio::test]
-async fn a_claim_that_cannot_see_what_others_hold_is_refused() {
-    let db = Db::open().await;
-    let c = db.direct().await;
-    limit(&c, Some(1)).await;
-    enqueue_some(&c, 1).await;
-    for level in ["repeatable read", "serializable"] {
-        run(&c, &format!("begin isolation level {level}")).await;
-        let claim = try_rows(&c, "select job_id from tenure.job_claim_many('w')", &[]).await;
-        let told = raised(claim, "state_conflict");
-        assert!(told.contains(KIND) && told.contains(level), "{told}");
-        run(&c, "rollback").await;
-    }
-    // Kinds without a limit are claimed as ever.
-    enqueue(&c, "free").await;
-    run(&c, "begin isolation level repeatable read").await;
-    assert_eq!(claim_with(&c, "w", ", p_kinds => array['free']").await.len(), 1);
-    run(&c, "commit").await;
 }
 
 #[tokio::test]
