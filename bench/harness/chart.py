@@ -23,8 +23,8 @@ def bars(title, note, rows):
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">',
         f"<title>{escape(title)}</title>",
         f"<style>{STYLE}</style>",
-        f'<text class="title" x="0" y="16">{escape(title)}</text>',
-        f'<text class="note" x="0" y="33">{escape(note)}</text>',
+        f'<text class="title" x="4" y="16">{escape(title)}</text>',
+        f'<text class="note" x="4" y="33">{escape(note)}</text>',
     ]
     for number, (label, value, low, high, kind, told) in enumerate(rows):
         top = TOP + number * (BAR + GAP)

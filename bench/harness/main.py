@@ -89,7 +89,8 @@ def measure(chosen, server, runners):
         if step in runners[name].peer.steps
     ]
     plan += [(1, step, name) for step in steps if step in ONCE for name in runners if step in runners[name].peer.steps]
-    progress = Progress([(step, name) for _, step, name in plan])
+    expected = {"sustained": chosen.minutes * 60 + 5, "latency": chosen.wake_ups * 0.03 + 5}
+    progress = Progress([(step, name) for _, step, name in plan], expected)
     runs, failures = [], []
     for number, step, name in plan:
         progress.begin((step, name), f"round {number}/{chosen.rounds}  {step:<12} {name}")

@@ -152,7 +152,7 @@ def charts(summary):
     shown = {}
     for name, text in (("drain", "Drain, jobs in a second"), ("enqueue", "Bulk enqueue, jobs in a second")):
         rows = [row(summary, system, *summary.rate(name, system)) for system in summary.ranked(name)]
-        shown[name] = rows and chart.bars(text, subtitle(summary, "longer is better; the thin line spans all rounds"), rows)
+        shown[name] = rows and chart.bars(text, subtitle(summary, "longer is better, pale is no runner; the thin line spans all rounds"), rows)
     found = sorted((name for name in summary.systems if summary.latency(name) is not None), key=summary.latency)
     rows = [
         (title(summary, name), summary.latency(name), summary.latency(name), summary.latency(name, "p95"), kind(summary, name),

@@ -55,9 +55,11 @@ def call(command, seconds_max=3600, **options):
 class Progress:
     """Counts steps, and guesses how long the rest takes from how long the same steps took before."""
 
-    def __init__(self, steps):
+    def __init__(self, steps, expected):
         self.left = list(steps)
         self.total = len(self.left)
+        # Seconds of the steps whose length is known beforehand, by their first word.
+        self.expected = expected
         self.took = {}
 
     def begin(self, step, text):
@@ -71,9 +73,9 @@ class Progress:
         say(text)
 
     def rest(self):
-        known = list(self.took.values())
+        known = [took for step, took in self.took.items() if step[0] not in self.expected]
         if not known:
             return ""
         average = sum(known) / len(known)
-        seconds = sum(self.took.get(step, average) for step in self.left)
+        seconds = sum(self.took.get(step) or self.expected.get(step[0], average) for step in self.left)
         return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"

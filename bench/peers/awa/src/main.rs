@@ -15,7 +15,8 @@ use sqlx::postgres::PgPoolOptions;
 
 const QUEUE: &str = "noop";
 const WORKERS: u32 = 512;
-const CLAIM: usize = 512;
+const CLAIM: usize = 256;
+const CLAIMERS: u16 = 4;
 const CONNECTIONS: u32 = 20;
 const POLL: Duration = Duration::from_millis(200);
 
@@ -48,7 +49,9 @@ impl Peer for Awa {
     type Batch = Vec<InsertParams>;
 
     fn settings(&self) -> String {
-        format!("{WORKERS} workers, claims of {CLAIM}, pool of {CONNECTIONS}, no deadline, enqueue by COPY")
+        format!(
+            "{WORKERS} workers, {CLAIMERS} claimers of {CLAIM}, pool of {CONNECTIONS}, no deadline, enqueue by COPY"
+        )
     }
 
     async fn open(options: &Options) -> Result<Awa> {
@@ -80,6 +83,7 @@ impl Peer for Awa {
         let queue = QueueConfig {
             max_workers: WORKERS,
             poll_interval: POLL,
+            claimers: CLAIMERS,
             claim_batch_size: CLAIM,
             // The documented short path: claims are compact when no job has a deadline.
             deadline_duration: Duration::ZERO,

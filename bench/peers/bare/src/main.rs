@@ -50,7 +50,8 @@ impl Peer for Bare {
         };
         producer
             .batch_execute(&format!(
-                "create table if not exists q (id bigint primary key, state smallint not null default 0{column});
+                "create table if not exists q (id bigint primary key, state smallint not null default 0{column})
+                 with (vacuum_truncate = off, autovacuum_vacuum_cost_delay = 0);
                  create index if not exists q_ready on q (id) where state = 0;"
             ))
             .await?;

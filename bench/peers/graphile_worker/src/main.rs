@@ -24,7 +24,7 @@ impl TaskHandler for Noop {
 
 static SPEC: LazyLock<JobSpec> = LazyLock::new(JobSpec::default);
 
-const CONCURRENCY: usize = 500;
+const CONCURRENCY: usize = 24;
 const LOCAL_QUEUES: usize = 4;
 const LOCAL_QUEUE_ROWS: usize = 500;
 const COMPLETE_DELAY: Duration = Duration::from_millis(2);
@@ -38,14 +38,15 @@ impl Peer for Graphile {
 
     fn settings(&self) -> String {
         format!(
-            "{LOCAL_QUEUES} local queues of {LOCAL_QUEUE_ROWS}, concurrency {CONCURRENCY}, completions batched for {} ms",
+            "{LOCAL_QUEUES} local queues of {LOCAL_QUEUE_ROWS} (one unless draining), concurrency {CONCURRENCY}, \
+             completions batched for {} ms",
             COMPLETE_DELAY.as_millis()
         )
     }
 
     async fn open(options: &Options) -> Result<Graphile> {
-        // Each local queue polls on its own; an idle worker is woken soonest with one.
-        let queues = if options.phase == "latency" { 1 } else { LOCAL_QUEUES };
+        // Several local queues only help with a long backlog; a short one is handled far faster by one.
+        let queues = if options.phase == "drain" { LOCAL_QUEUES } else { 1 };
         let worker = WorkerOptions::default()
             .database_url(&options.url)
             .concurrency(CONCURRENCY)

@@ -5,9 +5,11 @@ use std::time::Duration;
 use anyhow::Result;
 use bench_runner::{Options, Payload, Peer, handled_many};
 use pgmq::{Message, PGMQueueExt};
+use sqlx::postgres::PgPoolOptions;
 
 const QUEUE: &str = "noop";
 const READERS: usize = 2;
+const CONNECTIONS: u32 = 4;
 const READ: i32 = 500;
 const VISIBILITY_SECONDS: i32 = 300;
 const IDLE: Duration = Duration::from_millis(1);
@@ -24,7 +26,12 @@ impl Peer for Pgmq {
     }
 
     async fn open(options: &Options) -> Result<Pgmq> {
-        let queue = PGMQueueExt::new(options.url.clone(), 4).await?;
+        // A pool of our own: theirs does not take the URL of a Unix socket.
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .connect(&options.url)
+            .await?;
+        let queue = PGMQueueExt::new_with_pool(pool).await;
         if queue.installed_version().await?.is_none() {
             queue.install_sql_from_embedded().await?;
         }
