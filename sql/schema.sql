@@ -1037,15 +1037,8 @@ CREATE TABLE tenure.attempts (
     error_message text,
     result jsonb,
     result_ref text,
-    CONSTRAINT attempts_attempt_check CHECK ((attempt >= 0)),
     CONSTRAINT attempts_check CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
-    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL))),
-    CONSTRAINT attempts_check2 CHECK (((token IS NULL) = (leased_at IS NULL))),
-    CONSTRAINT attempts_check3 CHECK (((started_at IS NULL) OR (leased_at IS NOT NULL))),
-    CONSTRAINT attempts_check4 CHECK ((started_at <= ended_at)),
-    CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'failed_permanently'::text, 'expired'::text, 'timed_out'::text, 'renewals_exceeded'::text, 'deadline_passed'::text, 'moved'::text, 'cancelled'::text, 'snoozed'::text, 'released'::text, 'rescheduled'::text]))),
-    CONSTRAINT attempts_run_check CHECK ((run >= 1)),
-    CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text])))
+    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL)))
 )
 PARTITION BY RANGE (job_id);
 
@@ -1076,15 +1069,8 @@ CREATE TABLE tenure.attempts_p0 (
     error_message text,
     result jsonb,
     result_ref text,
-    CONSTRAINT attempts_attempt_check CHECK ((attempt >= 0)),
     CONSTRAINT attempts_check CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
-    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL))),
-    CONSTRAINT attempts_check2 CHECK (((token IS NULL) = (leased_at IS NULL))),
-    CONSTRAINT attempts_check3 CHECK (((started_at IS NULL) OR (leased_at IS NOT NULL))),
-    CONSTRAINT attempts_check4 CHECK ((started_at <= ended_at)),
-    CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'failed_permanently'::text, 'expired'::text, 'timed_out'::text, 'renewals_exceeded'::text, 'deadline_passed'::text, 'moved'::text, 'cancelled'::text, 'snoozed'::text, 'released'::text, 'rescheduled'::text]))),
-    CONSTRAINT attempts_run_check CHECK ((run >= 1)),
-    CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text])))
+    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL)))
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 
@@ -1209,7 +1195,8 @@ CREATE TABLE tenure.events (
     subject text,
     job_ids uuid[],
     runs integer[],
-    data jsonb DEFAULT '{}'::jsonb NOT NULL
+    data jsonb DEFAULT '{}'::jsonb NOT NULL,
+    job_count integer GENERATED ALWAYS AS (COALESCE(cardinality(job_ids), 0)) STORED
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1231,7 +1218,8 @@ CREATE TABLE tenure.events_p0 (
     subject text,
     job_ids uuid[],
     runs integer[],
-    data jsonb DEFAULT '{}'::jsonb NOT NULL
+    data jsonb DEFAULT '{}'::jsonb NOT NULL,
+    job_count integer GENERATED ALWAYS AS (COALESCE(cardinality(job_ids), 0)) STORED
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1717,10 +1705,10 @@ CREATE VIEW tenure.queue_health WITH (security_invoker='true') AS
             ( SELECT count(*) AS count
                    FROM tenure.active a
                   WHERE (a.started_at IS NOT NULL)) AS in_progress,
-            ( SELECT count(*) AS count
-                   FROM tenure.attempts a,
+            ( SELECT COALESCE(sum(e.job_count), (0)::bigint) AS "coalesce"
+                   FROM tenure.events e,
                     clock c_1
-                  WHERE ((a.ended_at > (c_1.now - '01:00:00'::interval)) AND (a.state = 'succeeded'::text))) AS succeeded_last_hour,
+                  WHERE ((e.at > (c_1.now - '01:00:00'::interval)) AND (e.kind = 'job.succeeded'::text))) AS succeeded_last_hour,
             ( SELECT count(*) AS count
                    FROM tenure.attempts a
                   WHERE (a.final AND (a.state = 'failed'::text))) AS failed,
@@ -1942,12 +1930,6 @@ ALTER TABLE ONLY tenure.tunings
 -- active_limited; Type: INDEX
 CREATE INDEX active_limited ON tenure.active USING btree (lane) WHERE limited;
 
--- attempts_ended_at; Type: INDEX
-CREATE INDEX attempts_ended_at ON ONLY tenure.attempts USING brin (ended_at);
-
--- attempts_p0_ended_at_idx; Type: INDEX
-CREATE INDEX attempts_p0_ended_at_idx ON tenure.attempts_p0 USING brin (ended_at);
-
 -- attempts_rare_endings; Type: INDEX
 CREATE INDEX attempts_rare_endings ON ONLY tenure.attempts USING btree (tenant_id, state, ended_at) WHERE (final AND (state <> 'succeeded'::text));
 
@@ -1968,6 +1950,12 @@ CREATE INDEX dead_letters_triage ON tenure.dead_letters USING btree (tenant_id, 
 
 -- delayed_deadline; Type: INDEX
 CREATE INDEX delayed_deadline ON tenure.delayed USING btree (deadline) WHERE (deadline IS NOT NULL);
+
+-- events_at; Type: INDEX
+CREATE INDEX events_at ON ONLY tenure.events USING brin (at);
+
+-- events_p0_at_idx; Type: INDEX
+CREATE INDEX events_p0_at_idx ON tenure.events_p0 USING brin (at);
 
 -- events_stream; Type: INDEX
 CREATE INDEX events_stream ON ONLY tenure.events USING btree (tenant_id, epoch, txid, seq);
@@ -2017,14 +2005,14 @@ CREATE INDEX logins_tenant_id ON tenure.logins USING btree (tenant_id);
 -- ready_deadline; Type: INDEX
 CREATE INDEX ready_deadline ON tenure.ready USING btree (deadline) WHERE (deadline IS NOT NULL);
 
--- attempts_p0_ended_at_idx; Type: INDEX ATTACH
-ALTER INDEX tenure.attempts_ended_at ATTACH PARTITION tenure.attempts_p0_ended_at_idx;
-
 -- attempts_p0_pkey; Type: INDEX ATTACH
 ALTER INDEX tenure.attempts_pkey ATTACH PARTITION tenure.attempts_p0_pkey;
 
 -- attempts_p0_tenant_id_state_ended_at_idx; Type: INDEX ATTACH
 ALTER INDEX tenure.attempts_rare_endings ATTACH PARTITION tenure.attempts_p0_tenant_id_state_ended_at_idx;
+
+-- events_p0_at_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.events_at ATTACH PARTITION tenure.events_p0_at_idx;
 
 -- events_p0_tenant_id_epoch_txid_seq_idx; Type: INDEX ATTACH
 ALTER INDEX tenure.events_stream ATTACH PARTITION tenure.events_p0_tenant_id_epoch_txid_seq_idx;

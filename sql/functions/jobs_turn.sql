@@ -180,17 +180,15 @@ begin
 
     if cardinality(v_ids) > v_before then
       v_lanes := v_lanes || array_fill(v_lane, array[cardinality(v_ids) - v_before]);
-      -- A limited kind may have been waited for: the lease is as long as promised, whatever that took.
-      v_until := case when v_limited then tenure.now() else v_now end + v_lease;
       insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, held)
-      values (v_token, v_lane, v_tenant, p_worker, v_terms.executors[v_at], v_caller.principal, v_now, v_until, v_terms.lease_seconds[v_at], cardinality(v_ids) - v_before);
+      values (v_token, v_lane, v_tenant, p_worker, v_terms.executors[v_at], v_caller.principal, v_now, v_now + v_lease, v_terms.lease_seconds[v_at], cardinality(v_ids) - v_before);
       insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, data)
       select (select i.epoch from tenure.installation i), v_now, v_tenant, v_lane, m.kind, v_caller.principal, v_ids[v_before + 1:], v_runs[v_before + 1:], jsonb_build_object('worker', p_worker)
         from (values ('job.leased'), ('job.started')) m (kind)
        where v_started is not null or m.kind = 'job.leased';
       part := 'lease'; token := v_token; lane := v_lane; kind := v_terms.kinds[v_at]; executor := v_terms.executors[v_at];
       state := case when v_started is null then 'leased' else 'in_progress' end;
-      leased_at := v_now; leased_until := v_until; started_at := v_started; status := null;
+      leased_at := v_now; leased_until := v_now + v_lease; started_at := v_started; status := null;
       return next;
     end if;
     exit when v_want <= 0;
