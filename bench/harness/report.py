@@ -50,7 +50,7 @@ def head(summary):
     return f"""# Benchmarks
 
 Written by `bench/run` on {machine['date']}; not edited by hand. Every system did the same work in the same run, on one
-private PostgreSQL {server['server_version'].split()[0]}, each in a database of its own, in {options['rounds']} interleaved rounds. Figures are medians; the spread is
+private PostgreSQL {server['server_version'].split()[0]}, each in a database of its own, in {rounds(options['rounds'])}. Figures are medians; the spread is
 from the lowest to the highest round. Client and server share the machine ({machine['cores']} cores, {machine['memory_gib']} GiB), so read ratios rather
 than absolute figures. Durability is on: fsync {server['fsync']}, synchronous_commit {server['synchronous_commit']}.
 
@@ -79,12 +79,15 @@ def drain(summary):
         ]
         for name in ranked
     ]
-    jobs = max(run["jobs"] for name in ranked for run in summary.runs("drain", name))
+    counts = {name: summary.runs("drain", name)[0]["jobs"] for name in ranked}
+    jobs = max(counts.values())
+    fewer = [(name, count) for name, count in counts.items() if count < jobs]
     return (
         f"## Drain\n\nOne process empties a queue of {thousands(jobs)} jobs that do nothing, each with a payload of 200 bytes.\n\n"
         "<drain chart>\n\n"
         + table(["system", "jobs/s", "× fastest peer", "× bare", "WAL B/job", "commits per 1000 jobs", "what is kept"], rows, "lrrrrrl")
         + "\n\nWAL and commits are those of the drain alone; a commit is a transaction that wrote."
+        + "".join(f" {title(summary, name)} drained {thousands(few)} jobs, or it would take minutes." for name, few in fewer)
     )
 
 
@@ -198,6 +201,10 @@ def title(summary, name):
 def table(titles, rows, sides):
     rule = ["---:" if side == "r" else "---" for side in sides]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [titles, rule, *rows])
+
+
+def rounds(count):
+    return "one round" if count == 1 else f"{count} interleaved rounds"
 
 
 def thousands(value):
