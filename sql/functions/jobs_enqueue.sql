@@ -262,7 +262,7 @@ declare
   v_hash   uuid;
 begin
   for v_round in 1 .. 2 loop
-    select l.lane, l.executor, l.timed, l.parked_until, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds, k.backoff_jitter_percent, k.run_timeout_seconds,
+    select l.lane, l.executor, l.timed, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds, k.backoff_jitter_percent, k.run_timeout_seconds,
            k.renewals_max, k.on_exhausted
       into v_lane
       from tenure.lanes l
@@ -327,7 +327,8 @@ begin
     insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
     values (v_lane.lane, v_due, enqueue_one.job_id, -p_priority, 'queued', 0, 0, p_deadline);
   end if;
-  if v_lane.parked_until > p_now and p_tuning.notify_open then
+  -- Read anew, and last: whoever parked since the lane was looked up has not seen this job.
+  if p_tuning.notify_open then
     perform tenure.lane_wake(array[v_lane.lane], p_now);
   end if;
 end
