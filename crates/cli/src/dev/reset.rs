@@ -1,12 +1,13 @@
 //! `tenure dev --reset`: begin again with an empty database.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use tenure::private;
 use tenure_core::codes;
 
-use crate::errors::{Failure, Outcome, refuse};
+use crate::errors::{Outcome, refuse};
+use crate::output::ask;
 
 /// Removes the databases of this data directory after asking, unless that was answered on the command line.
 pub(super) async fn reset(data_dir: &Path, confirmed: bool) -> Outcome {
@@ -26,18 +27,9 @@ fn confirm(data_dir: &Path) -> Outcome {
             "Add --yes if that is what you want.",
         ));
     }
-    let mut terminal = io::stderr();
-    write!(
-        terminal,
-        "Remove the private database in {} with all its jobs? [y/N] ",
-        data_dir.display()
-    )?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
-        return Ok(());
-    }
-    writeln!(terminal, "Nothing was removed.")?;
-    Err(Failure::Told(codes::EXIT_REFUSED))
+    let shown = data_dir.display();
+    ask(
+        &format!("Remove the private database in {shown} with all its jobs?"),
+        "Nothing was removed.",
+    )
 }

@@ -3,6 +3,7 @@
 //! With `--json` a single answer is one JSON document on one line, and a list is one document per line, nothing for an
 //! empty list. With `--quiet` only what a script needs is printed: ids, one answer per line.
 
+mod ask;
 mod cell;
 mod progress;
 mod table;
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use crate::errors::{Failure, Outcome};
 
+pub(crate) use ask::ask;
 pub(crate) use cell::{printable, shown};
 pub(crate) use progress::{Bar, step};
 pub(crate) use table::Column;

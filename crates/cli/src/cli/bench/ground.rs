@@ -1,6 +1,6 @@
 //! Where a benchmark runs: on a server of its own, gone when it ends, or on a database of the user's.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use tenure::private::Cluster;
 use tenure::store::config;
@@ -9,8 +9,8 @@ use tenure_core::codes;
 use super::load::KIND;
 use crate::cli::{migrate_to, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant, without_password};
-use crate::errors::{Failure, Outcome, refuse};
-use crate::output::{Output, step};
+use crate::errors::{Outcome, refuse};
+use crate::output::{Output, ask, step};
 use crate::temporary::{self, Setting};
 
 /// What a server of our own runs with unless told otherwise: checkpoints and vacuum as a busy server has them.
@@ -131,18 +131,9 @@ fn confirm(url: &str) -> Outcome {
             "Add --yes if that is what you want; without a database named, bench starts a server of its own.",
         ));
     }
-    let mut terminal = io::stderr();
-    write!(
-        terminal,
-        "bench makes jobs of the kind {KIND} in {shown} and runs them; their history stays until retention cleans it.\n\
-         Go on? [y/N] "
-    )?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    if ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
-        return Ok(());
-    }
-    writeln!(terminal, "Nothing was written.")?;
-    Err(Failure::Told(codes::EXIT_REFUSED))
+    let what = format!("bench makes jobs of the kind {KIND} in {shown} and runs them");
+    ask(
+        &format!("{what}; their history stays until retention cleans it.\nGo on?"),
+        "Nothing was written.",
+    )
 }
