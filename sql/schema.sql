@@ -45,6 +45,11 @@ CREATE FUNCTION tenure.acts_as(p_role text) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$...$$;
 
+-- are_clean(json[]); Type: FUNCTION
+CREATE FUNCTION tenure.are_clean(p_payloads json[]) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- attempts_only_amended(); Type: FUNCTION
 CREATE FUNCTION tenure.attempts_only_amended() RETURNS trigger
     LANGUAGE plpgsql
@@ -126,8 +131,8 @@ CREATE FUNCTION tenure.check_held(p_job_id uuid, p_status text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- check_job(text, timestamp with time zone, jsonb, text, integer, timestamp with time zone, timestamp with time zone, integer, text, text, text, text[], text[], uuid); Type: FUNCTION
-CREATE FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload jsonb, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) RETURNS void
+-- check_job(text, timestamp with time zone, json, text, integer, timestamp with time zone, timestamp with time zone, integer, text, text, text, text[], text[], uuid); Type: FUNCTION
+CREATE FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -247,7 +252,7 @@ CREATE TABLE tenure.dead_letters (
     attempts integer NOT NULL,
     attempts_max smallint NOT NULL,
     payload_classification text NOT NULL,
-    payload jsonb NOT NULL,
+    payload json NOT NULL,
     source_ref text,
     target_ref text,
     payload_ref text,
@@ -279,7 +284,7 @@ CREATE TABLE tenure.dead_letters (
     CONSTRAINT dead_letters_final_error_check CHECK ((final_error ~ '\S'::text)),
     CONSTRAINT dead_letters_kind_check CHECK ((kind ~ '\S'::text)),
     CONSTRAINT dead_letters_moved_by_check CHECK ((moved_by ~ '\S'::text)),
-    CONSTRAINT dead_letters_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT dead_letters_payload_check CHECK ((json_typeof(payload) = 'object'::text)),
     CONSTRAINT dead_letters_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
     CONSTRAINT dead_letters_triage_status_check CHECK ((triage_status = ANY (ARRAY['pending'::text, 'acknowledged'::text, 'manual_replay'::text, 'escalated'::text, 'closed'::text])))
 );
@@ -323,8 +328,13 @@ CREATE FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref te
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
--- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], jsonb[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) RETURNS TABLE(ordinal integer, job_id uuid, duplicate boolean, state text)
+-- enqueue_alike(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, integer, json[], text[], text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -334,11 +344,6 @@ CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning t
 
 -- enqueue_lanes(tenure.caller_identity, tenure.tunings, text[], text[]); Type: FUNCTION
 CREATE FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) RETURNS integer[]
-    LANGUAGE plpgsql
-    AS $$...$$;
-
--- enqueue_one(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, jsonb, text, text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_one(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT job_id uuid, OUT duplicate boolean, OUT state text) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -453,7 +458,7 @@ CREATE FUNCTION tenure.job_claim(p_worker text, p_executor text DEFAULT NULL::te
     AS $$...$$;
 
 -- job_claim_many(text, text, text[], integer, integer, text, uuid, text, integer, integer, smallint, timestamp with time zone, timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload jsonb, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -490,10 +495,18 @@ CREATE FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb DEFAULT '{}'::js
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- job_enqueue_many(text[], jsonb[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text); Type: FUNCTION
-CREATE FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads jsonb[] DEFAULT NULL::jsonb[], p_keys text[] DEFAULT NULL::text[], p_executors text[] DEFAULT NULL::text[], p_priorities integer[] DEFAULT NULL::integer[], p_due timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], p_deadlines timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], p_source_refs text[] DEFAULT NULL::text[], p_target_refs text[] DEFAULT NULL::text[], p_payload_refs text[] DEFAULT NULL::text[], p_classifications text[] DEFAULT NULL::text[], p_attempts_max integer[] DEFAULT NULL::integer[], p_correlation_ids text[] DEFAULT NULL::text[], p_causation_events bigint[] DEFAULT NULL::bigint[], p_parent_job_ids uuid[] DEFAULT NULL::uuid[], p_workflow_ids uuid[] DEFAULT NULL::uuid[], p_run_ids uuid[] DEFAULT NULL::uuid[], p_affinity_keys text[] DEFAULT NULL::text[], p_event_domains text[] DEFAULT NULL::text[], p_source_systems text[] DEFAULT NULL::text[], p_job_ids uuid[] DEFAULT NULL::uuid[], p_on_behalf_of text DEFAULT NULL::text) RETURNS TABLE(ordinal integer, job_id uuid, duplicate boolean, state text)
+-- job_enqueue_many(text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads json[] DEFAULT NULL::json[], p_keys text[] DEFAULT NULL::text[], p_executors text[] DEFAULT NULL::text[], p_priorities integer[] DEFAULT NULL::integer[], p_due timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], p_deadlines timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], p_source_refs text[] DEFAULT NULL::text[], p_target_refs text[] DEFAULT NULL::text[], p_payload_refs text[] DEFAULT NULL::text[], p_classifications text[] DEFAULT NULL::text[], p_attempts_max integer[] DEFAULT NULL::integer[], p_correlation_ids text[] DEFAULT NULL::text[], p_causation_events bigint[] DEFAULT NULL::bigint[], p_parent_job_ids uuid[] DEFAULT NULL::uuid[], p_workflow_ids uuid[] DEFAULT NULL::uuid[], p_run_ids uuid[] DEFAULT NULL::uuid[], p_affinity_keys text[] DEFAULT NULL::text[], p_event_domains text[] DEFAULT NULL::text[], p_source_systems text[] DEFAULT NULL::text[], p_job_ids uuid[] DEFAULT NULL::uuid[], p_on_behalf_of text DEFAULT NULL::text) RETURNS TABLE(ordinal integer, job_id uuid, duplicate boolean, state text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- job_enqueue_plain(text, json, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, OUT job_id uuid, OUT duplicate boolean, OUT state text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- job_explain(uuid); Type: FUNCTION
@@ -523,7 +536,7 @@ CREATE FUNCTION tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_l
     AS $$...$$;
 
 -- job_held(uuid); Type: FUNCTION
-CREATE FUNCTION tenure.job_held(p_token uuid) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload jsonb, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+CREATE FUNCTION tenure.job_held(p_token uuid) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -628,7 +641,7 @@ CREATE FUNCTION tenure.job_timeline(p_job_id uuid) RETURNS TABLE(at timestamp wi
     AS $$...$$;
 
 -- job_turn(uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], text, text, text[], integer, integer, text, uuid, integer, integer, smallint, timestamp with time zone, timestamp with time zone, text, boolean); Type: FUNCTION
-CREATE FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_affinity_key text DEFAULT NULL::text, p_gated boolean DEFAULT true) RETURNS TABLE(part text, job_id uuid, status text, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload jsonb, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+CREATE FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_affinity_key text DEFAULT NULL::text, p_gated boolean DEFAULT true) RETURNS TABLE(part text, job_id uuid, lane integer, rank smallint, due timestamp with time zone, run integer, attempt smallint, attempts_max smallint, payload json, idempotency_key text, enqueued_by text, created_at timestamp with time zone, more jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -759,6 +772,11 @@ CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text,
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- lane_lapse(integer[], timestamp with time zone, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- lane_open(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.lane_open(p_kind text, p_executor text DEFAULT NULL::text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -818,7 +836,7 @@ CREATE FUNCTION tenure.mask_text(p_text text) RETURNS text
     AS $$...$$;
 
 -- may_have_forbidden_key(text); Type: FUNCTION
-CREATE FUNCTION tenure.may_have_forbidden_key(p_payload_text text) RETURNS boolean
+CREATE FUNCTION tenure.may_have_forbidden_key(p_text text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
@@ -862,6 +880,12 @@ CREATE FUNCTION tenure.partition_upkeep() RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '2s'
     SET "TimeZone" TO 'UTC'
+    AS $$...$$;
+
+-- payload_shown(json); Type: FUNCTION
+CREATE FUNCTION tenure.payload_shown(p_payload json) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- priority_of(text); Type: FUNCTION
@@ -911,8 +935,8 @@ CREATE FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[]); Type: FUNCTION
-CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone)
+-- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -921,6 +945,11 @@ CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure
     SET enable_nestloop TO 'off'
     SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- runs_succeed(tenure.caller_identity, tenure.tunings, timestamp with time zone, uuid[], uuid[], text[], jsonb[], text[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]) RETURNS uuid[]
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- setting(integer, text); Type: FUNCTION
@@ -1005,8 +1034,7 @@ CREATE TABLE tenure.active (
     CONSTRAINT active_attempt_check CHECK ((attempt >= 1)),
     CONSTRAINT active_check CHECK (((run_until IS NULL) OR (started_at IS NOT NULL))),
     CONSTRAINT active_check1 CHECK (((hold_until IS NULL) OR (started_at IS NOT NULL))),
-    CONSTRAINT active_check2 CHECK (((cancel_requested_at IS NULL) = (cancel_by IS NULL))),
-    CONSTRAINT active_run_check CHECK ((run >= 1))
+    CONSTRAINT active_check2 CHECK (((cancel_requested_at IS NULL) = (cancel_by IS NULL)))
 )
 WITH (fillfactor='80', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
@@ -1196,13 +1224,16 @@ CREATE TABLE tenure.events (
     job_ids uuid[],
     runs integer[],
     data jsonb DEFAULT '{}'::jsonb NOT NULL,
-    job_count integer GENERATED ALWAYS AS (COALESCE(cardinality(job_ids), 0)) STORED
+    job_count integer
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 
 -- TABLE events; Type: COMMENT
 COMMENT ON TABLE tenure.events IS 'Append-only log of transitions. Grouped by tenant and lane, at most 1000 jobs a row; read in the order (epoch, txid, seq) up to the oldest open transaction.';
+
+-- COLUMN events.job_count; Type: COMMENT
+COMMENT ON COLUMN tenure.events.job_count IS 'The number of jobs; null: count job_ids.';
 
 -- events_p0; Type: TABLE
 CREATE TABLE tenure.events_p0 (
@@ -1219,7 +1250,7 @@ CREATE TABLE tenure.events_p0 (
     job_ids uuid[],
     runs integer[],
     data jsonb DEFAULT '{}'::jsonb NOT NULL,
-    job_count integer GENERATED ALWAYS AS (COALESCE(cardinality(job_ids), 0)) STORED
+    job_count integer
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1300,7 +1331,7 @@ CREATE TABLE tenure.jobs (
     renewals_max integer,
     on_exhausted text NOT NULL,
     payload_classification text NOT NULL,
-    payload jsonb NOT NULL,
+    payload json NOT NULL,
     source_ref text,
     target_ref text,
     payload_ref text,
@@ -1322,6 +1353,9 @@ PARTITION BY RANGE (job_id);
 
 -- TABLE jobs; Type: COMMENT
 COMMENT ON TABLE tenure.jobs IS 'The immutable job: who, what, references, payload, policy values. Only the retention sweep empties it.';
+
+-- COLUMN jobs.payload; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.payload IS 'The JSON object as it was given, character by character.';
 
 -- ready; Type: TABLE
 CREATE TABLE tenure.ready (
@@ -1598,7 +1632,7 @@ CREATE TABLE tenure.jobs_p0 (
     renewals_max integer,
     on_exhausted text NOT NULL,
     payload_classification text NOT NULL,
-    payload jsonb NOT NULL,
+    payload json NOT NULL,
     source_ref text,
     target_ref text,
     payload_ref text,
@@ -1641,9 +1675,7 @@ CREATE TABLE tenure.leases (
     renewals integer DEFAULT 0 NOT NULL,
     held integer NOT NULL,
     CONSTRAINT leases_held_check CHECK ((held >= 0)),
-    CONSTRAINT leases_lease_seconds_check CHECK ((lease_seconds >= 1)),
-    CONSTRAINT leases_owner_check CHECK ((owner ~ '\S'::text)),
-    CONSTRAINT leases_renewals_check CHECK ((renewals >= 0))
+    CONSTRAINT leases_owner_check CHECK ((owner ~ '\S'::text))
 )
 WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
 
@@ -1705,7 +1737,7 @@ CREATE VIEW tenure.queue_health WITH (security_invoker='true') AS
             ( SELECT count(*) AS count
                    FROM tenure.active a
                   WHERE (a.started_at IS NOT NULL)) AS in_progress,
-            ( SELECT COALESCE(sum(e.job_count), (0)::bigint) AS "coalesce"
+            ( SELECT COALESCE(sum(COALESCE(e.job_count, cardinality(e.job_ids))), (0)::bigint) AS "coalesce"
                    FROM tenure.events e,
                     clock c_1
                   WHERE ((e.at > (c_1.now - '01:00:00'::interval)) AND (e.kind = 'job.succeeded'::text))) AS succeeded_last_hour,
@@ -2207,6 +2239,9 @@ GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, te
 REVOKE ALL ON FUNCTION tenure.acts_as(p_role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION are_clean(p_payloads json[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.are_clean(p_payloads json[]) FROM PUBLIC;
+
 -- FUNCTION attempts_only_amended(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.attempts_only_amended() FROM PUBLIC;
 
@@ -2241,8 +2276,8 @@ REVOKE ALL ON FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) FROM P
 -- FUNCTION check_held(p_job_id uuid, p_status text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_held(p_job_id uuid, p_status text) FROM PUBLIC;
 
--- FUNCTION check_job(p_place text, p_now timestamp with time zone, p_payload jsonb, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload jsonb, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) FROM PUBLIC;
+-- FUNCTION check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) FROM PUBLIC;
 
 -- FUNCTION check_job_exists(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
@@ -2432,14 +2467,14 @@ REVOKE ALL ON FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id in
 -- FUNCTION end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer) FROM PUBLIC;
 
--- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) FROM PUBLIC;
+-- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
+
+-- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
 
 -- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) FROM PUBLIC;
-
--- FUNCTION enqueue_one(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT job_id uuid, OUT duplicate boolean, OUT state text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_one(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT job_id uuid, OUT duplicate boolean, OUT state text) FROM PUBLIC;
 
 -- FUNCTION error_fingerprint(p_kind text, p_code text, p_message text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) FROM PUBLIC;
@@ -2530,9 +2565,13 @@ REVOKE ALL ON FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome
 REVOKE ALL ON FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
--- FUNCTION job_enqueue_many(p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+-- FUNCTION job_enqueue_many(p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION job_enqueue_plain(p_kind text, p_payload json, p_key text, OUT job_id uuid, OUT duplicate boolean, OUT state text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, OUT job_id uuid, OUT duplicate boolean, OUT state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, OUT job_id uuid, OUT duplicate boolean, OUT state text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
 -- FUNCTION job_explain(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_explain(p_job_id uuid) FROM PUBLIC;
@@ -2660,6 +2699,9 @@ GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_adm
 -- FUNCTION lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) FROM PUBLIC;
 
+-- FUNCTION lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text) FROM PUBLIC;
+
 -- FUNCTION lane_open(p_kind text, p_executor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
@@ -2697,8 +2739,8 @@ GRANT ALL ON FUNCTION tenure.login_unbind(p_login text) TO tenure_server, tenure
 -- FUNCTION mask_text(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.mask_text(p_text text) FROM PUBLIC;
 
--- FUNCTION may_have_forbidden_key(p_payload_text text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_payload_text text) FROM PUBLIC;
+-- FUNCTION may_have_forbidden_key(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_text text) FROM PUBLIC;
 
 -- FUNCTION may_see(p_classification text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_see(p_classification text) FROM PUBLIC;
@@ -2724,6 +2766,9 @@ GRANT ALL ON FUNCTION tenure.partition_list(p_table text) TO tenure_server, tenu
 -- FUNCTION partition_upkeep(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.partition_upkeep() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.partition_upkeep() TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION payload_shown(p_payload json); Type: ACL
+REVOKE ALL ON FUNCTION tenure.payload_shown(p_payload json) FROM PUBLIC;
 
 -- FUNCTION priority_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.priority_of(p_name text) FROM PUBLIC;
@@ -2753,8 +2798,11 @@ REVOKE ALL ON FUNCTION tenure.refuse_gate(p_key text) FROM PUBLIC;
 -- FUNCTION refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) FROM PUBLIC;
 
--- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) FROM PUBLIC;
+-- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) FROM PUBLIC;
+
+-- FUNCTION runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]) FROM PUBLIC;
 
 -- FUNCTION setting(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) FROM PUBLIC;

@@ -42,11 +42,8 @@ begin
       'What the hot path reads is derived from all settings, and an old snapshot does not show the latest.', 'Change it in a read committed transaction, which is the default.');
   end if;
   perform pg_advisory_xact_lock(hashtextextended('tenure.tunings', 0));
-  delete from tenure.tunings t where t.tenant_id = p_tenant_id and p_tenant_id > 0 and not exists (select from tenure.config c where c.tenant_id = t.tenant_id);
   for v_tenant in
-    select 0 where p_tenant_id = 0
-    union select c.tenant_id from tenure.config c where p_tenant_id in (0, c.tenant_id)
-    order by 1
+    select t.tenant_id from tenure.tenants t where p_tenant_id in (0, t.tenant_id) order by t.tenant_id
   loop
     insert into tenure.tunings as t (tenant_id, jobs_open, worker_open, heartbeat_open, notify_open, lease_seconds, lease_seconds_max, stale_seconds, attempts_max,
       backoff_base_seconds, jitter_percent, strict_kinds)

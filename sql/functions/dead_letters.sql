@@ -51,10 +51,11 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_row tenure.dead_letters := tenure.dead_letter_row(p_dead_letter_id);
+  v_row     tenure.dead_letters := tenure.dead_letter_row(p_dead_letter_id);
+  v_payload jsonb := case when tenure.may_see(v_row.payload_classification) then tenure.payload_shown(v_row.payload) end;
 begin
-  return (to_jsonb(v_row) - array['tenant_id', 'payload'])
-    || jsonb_build_object('payload', case when tenure.may_see(v_row.payload_classification) then v_row.payload end);
+  v_row.payload := null;
+  return (to_jsonb(v_row) - 'tenant_id') || jsonb_build_object('payload', v_payload);
 end
 $$;
 
@@ -104,7 +105,7 @@ begin
     'triage_status', v_row.triage_status,
     'replayed_as', v_row.replayed_as,
     'job', jsonb_build_object('kind', v_row.kind, 'executor', v_row.executor, 'priority', v_row.priority, 'attempts_max', v_row.attempts_max, 'source_ref', v_row.source_ref,
-      'target_ref', v_row.target_ref, 'payload_ref', v_row.payload_ref, 'payload', case when tenure.may_see(v_row.payload_classification) then v_row.payload end,
+      'target_ref', v_row.target_ref, 'payload_ref', v_row.payload_ref, 'payload', case when tenure.may_see(v_row.payload_classification) then tenure.payload_shown(v_row.payload) end,
       'payload_classification', v_row.payload_classification, 'correlation_id', v_row.correlation_id, 'affinity_key', v_row.affinity_key, 'replay_of', v_row.job_id));
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;

@@ -39,7 +39,7 @@ grant select (dead_letter_id, tenant_id, job_id, run, kind, executor, event_doma
   on tenure.dead_letters to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- Producers enqueue; so do workers, for the executors they are bound to.
-grant execute on function tenure.job_enqueue_many, tenure.job_enqueue, tenure.lane_open
+grant execute on function tenure.job_enqueue_many, tenure.job_enqueue_plain, tenure.job_enqueue, tenure.lane_open
 to tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
 -- Workers hold jobs. A producer cannot claim, nor can an admin.

@@ -10,19 +10,19 @@ as $$
 declare
   v_longest integer := greatest(p_tuning.lease_seconds, p_tuning.lease_seconds_max);
 begin
-  select array_agg(l.lane order by l.lane),
-         array_agg(least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), coalesce(k.lease_seconds_max, v_longest)) order by l.lane),
-         array_agg(k.concurrency_max order by l.lane), array_agg(l.kind order by l.lane), array_agg(l.executor order by l.lane)
+  select array_agg(x.lane), array_agg(x.lease_seconds), array_agg(x.concurrency_max), array_agg(x.kind), array_agg(x.executor)
     into lanes, lease_seconds, limits, kinds, executors
-    from tenure.lanes l
-    join tenure.executors e on e.name = l.executor and e.role = 'executor'
-    left join tenure.kinds k on k.tenant_id = l.tenant_id and k.kind = l.kind
-   where l.tenant_id = p_caller.tenant_id
-     and (k.paused_at is null or p_also_paused)
-     and (p_executor is null or l.executor = p_executor)
-     and (p_kinds is null or l.kind = any (p_kinds))
-     and (p_caller.executors is null or l.executor = any (p_caller.executors))
-     and (p_caller.kinds is null or l.kind = any (p_caller.kinds));
+    from (select l.lane, least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), coalesce(k.lease_seconds_max, v_longest)) as lease_seconds, k.concurrency_max, l.kind, l.executor
+            from tenure.lanes l
+            join tenure.executors e on e.name = l.executor and e.role = 'executor'
+            left join tenure.kinds k on k.tenant_id = l.tenant_id and k.kind = l.kind
+           where l.tenant_id = p_caller.tenant_id
+             and (k.paused_at is null or p_also_paused)
+             and (p_executor is null or l.executor = p_executor)
+             and (p_kinds is null or l.kind = any (p_kinds))
+             and (p_caller.executors is null or l.executor = any (p_caller.executors))
+             and (p_caller.kinds is null or l.kind = any (p_caller.kinds))
+           order by l.lane) x;
 end
 $$;
 
@@ -120,7 +120,7 @@ create or replace function tenure.job_claim_many(
   p_hint_at       timestamptz default null)
 returns table (
   job_id uuid, token uuid, lane integer, rank smallint, due timestamptz, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint,
-  leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload jsonb, payload_classification text,
+  leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload json, payload_classification text,
   source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid,
   enqueued_by text, created_at timestamptz)
 language plpgsql security definer
@@ -135,17 +135,16 @@ begin
   end if;
   return query
     with turn as materialized (
-      select t.part, t.job_id, t.token, t.lane, t.rank, t.due, t.kind, t.executor, t.state, t.run, t.attempt, t.attempts_max, t.leased_at, t.leased_until, t.started_at, t.run_until,
-             t.deadline_at, t.payload, t.payload_classification, t.source_ref, t.target_ref, t.payload_ref, t.idempotency_key, t.affinity_key, t.correlation_id, t.parent_job_id,
-             t.workflow_id, t.run_id, t.enqueued_by, t.created_at, t.n
+      select t.part, t.job_id, t.lane, t.rank, t.due, t.run, t.attempt, t.attempts_max, t.payload, t.idempotency_key, t.enqueued_by, t.created_at, t.more, t.n
         from tenure.job_turn(null, null, null, null, null, null, null, null, null, p_worker, p_executor, p_kinds, p_limit, p_lease_seconds, p_mode, p_token, p_lane_after,
                p_hint_lane, p_hint_rank, p_hint_due, p_hint_at, p_affinity_key, false) with ordinality
-               t (part, job_id, status, token, lane, rank, due, kind, executor, state, run, attempt, attempts_max, leased_at, leased_until, started_at, run_until, deadline_at, payload,
-                  payload_classification, source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, enqueued_by, created_at, n)
+               t (part, job_id, lane, rank, due, run, attempt, attempts_max, payload, idempotency_key, enqueued_by, created_at, more, n)
     )
-    select c.job_id, l.token, c.lane, c.rank, c.due, l.kind, l.executor, l.state, c.run, c.attempt, c.attempts_max, l.leased_at, l.leased_until, l.started_at, c.run_until,
-           c.deadline_at, c.payload, c.payload_classification, c.source_ref, c.target_ref, c.payload_ref, c.idempotency_key, c.affinity_key, c.correlation_id, c.parent_job_id,
-           c.workflow_id, c.run_id, c.enqueued_by, c.created_at
+    select c.job_id, (l.more ->> 'token')::uuid, c.lane, c.rank, c.due, l.more ->> 'kind', l.more ->> 'executor', l.more ->> 'state', c.run, c.attempt, c.attempts_max,
+           (l.more ->> 'leased_at')::timestamptz, (l.more ->> 'leased_until')::timestamptz, (l.more ->> 'started_at')::timestamptz, (c.more ->> 'run_until')::timestamptz,
+           (c.more ->> 'deadline_at')::timestamptz, c.payload, coalesce(c.more ->> 'payload_classification', 'safe_metadata'), c.more ->> 'source_ref', c.more ->> 'target_ref',
+           c.more ->> 'payload_ref', c.idempotency_key, c.more ->> 'affinity_key', c.more ->> 'correlation_id', (c.more ->> 'parent_job_id')::uuid, (c.more ->> 'workflow_id')::uuid,
+           (c.more ->> 'run_id')::uuid, c.enqueued_by, c.created_at
       from turn c
       join turn l on l.part = 'lease' and l.lane = c.lane
      where c.part = 'claim'
@@ -156,7 +155,7 @@ $$;
 -- What a token holds now, in the form of a claim: how a worker finds a claim whose answer it never saw.
 create or replace function tenure.job_held(p_token uuid) returns table (
   job_id uuid, token uuid, lane integer, rank smallint, due timestamptz, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint,
-  leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload jsonb, payload_classification text,
+  leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload json, payload_classification text,
   source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid,
   enqueued_by text, created_at timestamptz)
 language plpgsql stable security definer
@@ -187,10 +186,17 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_job jsonb;
+  v_claim   record;
+  v_payload json;
+  v_job     jsonb;
   v_state text; v_what text; v_why text; v_next text;
 begin
-  select to_jsonb(c) into v_job from tenure.job_claim_many(p_worker, p_executor, p_kinds, 1, p_lease_seconds, p_mode, null, p_affinity_key) c;
+  select c.* into v_claim from tenure.job_claim_many(p_worker, p_executor, p_kinds, 1, p_lease_seconds, p_mode, null, p_affinity_key) c;
+  if found then
+    v_payload := v_claim.payload;
+    v_claim.payload := null;
+    v_job := to_jsonb(v_claim) || jsonb_build_object('payload', tenure.payload_shown(v_payload));
+  end if;
   return jsonb_build_object('job', v_job);
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;

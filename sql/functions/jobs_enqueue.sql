@@ -2,7 +2,7 @@
 
 -- Refuses the first thing wrong with one job of a batch, naming its place. Called only when the batch as a whole failed its quick check.
 create or replace function tenure.check_job(
-  p_place text, p_now timestamptz, p_payload jsonb, p_key text, p_priority integer, p_due timestamptz, p_deadline timestamptz,
+  p_place text, p_now timestamptz, p_payload json, p_key text, p_priority integer, p_due timestamptz, p_deadline timestamptz,
   p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -10,7 +10,11 @@ as $$
 declare
   v_text text;
 begin
-  perform tenure.check_payload('payload' || p_place, p_payload, tenure.limit_of('payload_bytes_max'));
+  if octet_length(p_payload::text) > tenure.limit_of('payload_bytes_max') then
+    perform tenure.refuse('payload_too_large', format('The payload%s has %s bytes.', p_place, octet_length(p_payload::text)),
+      format('It has at most %s bytes, measured uncompressed: it carries references, not data.', tenure.limit_of('payload_bytes_max')), 'Store the bytes elsewhere and pass a reference.');
+  end if;
+  perform tenure.check_payload('payload' || p_place, p_payload::jsonb, 2 * tenure.limit_of('payload_bytes_max'));
   if p_key is not null then
     if tenure.is_blank(p_key) then
       perform tenure.refuse('name_blank', format('The idempotency key%s is blank.', p_place), 'A blank key would make unrelated jobs duplicates of each other.',
@@ -56,7 +60,7 @@ $$;
 -- for every job. A due time in the past is now: nobody jumps the queue by it. A key that an unfinished job of the same tenant and kind has answers with that job and duplicate = true.
 create or replace function tenure.job_enqueue_many(
   p_kinds            text[],
-  p_payloads         jsonb[]       default null,
+  p_payloads         json[]        default null,
   p_keys             text[]        default null,
   p_executors        text[]        default null,
   p_priorities       integer[]     default null,
@@ -80,15 +84,16 @@ create or replace function tenure.job_enqueue_many(
 returns table (ordinal integer, job_id uuid, duplicate boolean, state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_caller   tenure.caller_identity := tenure.caller();
-  v_tenant   integer := v_caller.tenant_id;
-  v_tuning   tenure.tunings := tenure.tuning(v_tenant);
-  v_now      timestamptz := tenure.now();
-  v_rows     integer := coalesce(cardinality(p_kinds), 0);
-  v_dims     text := array_dims(p_kinds);
-  v_one      record;
+  v_caller tenure.caller_identity := tenure.caller();
+  v_tenant integer := v_caller.tenant_id;
+  v_tuning tenure.tunings := tenure.tuning(v_tenant);
+  v_now    timestamptz := tenure.now();
+  v_rows   integer := coalesce(cardinality(p_kinds), 0);
+  v_dims   text := array_dims(p_kinds);
+  v_new    record;
 begin
   if v_tenant is null or v_tuning.jobs_open is not true then
     perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
@@ -96,47 +101,190 @@ begin
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
-  if v_rows < 1 or v_rows > tenure.limit_of('batch_rows_max') then
+  if v_rows not between 1 and 1000 then
     perform tenure.refuse('batch_too_large', format('The batch has %s jobs.', v_rows), format('A batch has 1 to %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
       'Split it.');
   end if;
-  if v_dims <> format('[1:%s]', v_rows) or v_dims <> any (array[coalesce(array_dims(p_payloads), v_dims), coalesce(array_dims(p_keys), v_dims), coalesce(array_dims(p_executors), v_dims),
-      coalesce(array_dims(p_priorities), v_dims), coalesce(array_dims(p_due), v_dims), coalesce(array_dims(p_deadlines), v_dims),
-      coalesce(array_dims(p_source_refs), v_dims), coalesce(array_dims(p_target_refs), v_dims), coalesce(array_dims(p_payload_refs), v_dims),
-      coalesce(array_dims(p_classifications), v_dims), coalesce(array_dims(p_attempts_max), v_dims), coalesce(array_dims(p_correlation_ids), v_dims),
-      coalesce(array_dims(p_causation_events), v_dims), coalesce(array_dims(p_parent_job_ids), v_dims), coalesce(array_dims(p_workflow_ids), v_dims),
-      coalesce(array_dims(p_run_ids), v_dims), coalesce(array_dims(p_affinity_keys), v_dims), coalesce(array_dims(p_event_domains), v_dims),
-      coalesce(array_dims(p_source_systems), v_dims), coalesce(array_dims(p_job_ids), v_dims)]) then
+  if v_dims <> '[1:' || v_rows || ']' or v_dims <> any (array[array_dims(p_payloads), array_dims(p_keys), array_dims(p_executors), array_dims(p_priorities), array_dims(p_due),
+      array_dims(p_deadlines), array_dims(p_source_refs), array_dims(p_target_refs), array_dims(p_payload_refs), array_dims(p_classifications), array_dims(p_attempts_max),
+      array_dims(p_correlation_ids), array_dims(p_causation_events), array_dims(p_parent_job_ids), array_dims(p_workflow_ids), array_dims(p_run_ids), array_dims(p_affinity_keys),
+      array_dims(p_event_domains), array_dims(p_source_systems), array_dims(p_job_ids)])
+     -- An array without elements has no dimensions.
+     or 0 = any (array[cardinality(p_payloads), cardinality(p_keys), cardinality(p_executors), cardinality(p_priorities), cardinality(p_due), cardinality(p_deadlines),
+      cardinality(p_source_refs), cardinality(p_target_refs), cardinality(p_payload_refs), cardinality(p_classifications), cardinality(p_attempts_max), cardinality(p_correlation_ids),
+      cardinality(p_causation_events), cardinality(p_parent_job_ids), cardinality(p_workflow_ids), cardinality(p_run_ids), cardinality(p_affinity_keys), cardinality(p_event_domains),
+      cardinality(p_source_systems), cardinality(p_job_ids)]) then
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in shape.', format('Each has one dimension, begins at 1 and runs parallel to the %s kinds.', v_rows),
       'Give arrays of one length; leave an array out where no job has the value.');
   end if;
-  if v_rows = 1 and p_kinds[1] is not null then
-    v_one := tenure.enqueue_one(v_caller, v_tuning, v_now, p_kinds[1], coalesce(p_payloads[1], '{}'), p_keys[1], p_executors[1], coalesce(p_priorities[1], 0),
-      coalesce(p_due[1], v_now), p_deadlines[1], p_source_refs[1], p_target_refs[1], p_payload_refs[1], coalesce(p_classifications[1], 'safe_metadata'), p_attempts_max[1],
-      p_correlation_ids[1], p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1], p_run_ids[1], p_affinity_keys[1], p_event_domains[1],
-      coalesce(p_source_systems[1], 'tenure'), p_job_ids[1], nullif(p_on_behalf_of, ''));
-    ordinal := 1;
-    job_id := v_one.job_id;
-    duplicate := v_one.duplicate;
-    state := v_one.state;
-    return next;
-    return;
+  -- One job, or many of one kind that differ in payload and key alone: nearly every batch.
+  if v_rows = 1 or num_nonnulls(p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max, p_correlation_ids,
+       p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) = 0 and p_kinds[1] = all (p_kinds) then
+    v_new := tenure.enqueue_alike(v_caller, v_tuning, v_now, p_kinds[1], v_rows, p_payloads, p_keys, p_executors[1], p_priorities[1], p_due[1], p_deadlines[1], p_source_refs[1],
+      p_target_refs[1], p_payload_refs[1], p_classifications[1], p_attempts_max[1], p_correlation_ids[1], p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1],
+      p_run_ids[1], p_affinity_keys[1], p_event_domains[1], p_source_systems[1], p_job_ids[1], nullif(p_on_behalf_of, ''));
+  else
+    v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs,
+      p_classifications, p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains,
+      p_source_systems, p_job_ids, p_on_behalf_of);
   end if;
-  return query
-    select e.ordinal, e.job_id, e.duplicate, e.state
-      from tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs,
-             p_classifications, p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains,
-             p_source_systems, p_job_ids, p_on_behalf_of) e;
+  if v_new.unmade = '{}' then
+    return query select t.n::integer, t.id, false, 'queued'::text from unnest(v_new.ids) with ordinality t (id, n);
+  else
+    -- A new statement: what the key names now, a job of another session included.
+    return query
+      select t.n::integer, coalesce(i.job_id, t.id), t.id = any (v_new.unmade), case when t.id = any (v_new.unmade) then tenure.job_state(i.job_id) else 'queued' end
+        from unnest(v_new.ids, v_new.hashes) with ordinality t (id, hash, n)
+        left join lateral (select i.job_id from tenure.idempotency i where i.key_hash = t.hash limit 1) i on true
+       order by t.n;
+  end if;
 end
 $$;
 
--- The work of job_enqueue_many for several jobs: a few statements over all of them.
+-- Enqueues one job that has nothing but a kind, a payload and perhaps a key: what programs send one at a time, and so the shortest call. It refuses by raising.
+create or replace function tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, out job_id uuid, out duplicate boolean, out state text)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_tuning tenure.tunings := tenure.tuning(v_caller.tenant_id);
+  v_new    record;
+begin
+  if v_caller.tenant_id is null or v_tuning.jobs_open is not true then
+    perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  end if;
+  v_new := tenure.enqueue_alike(v_caller, v_tuning, tenure.now(), p_kind, 1, array[p_payload], case when p_key is not null then array[p_key] end, null, null, null, null, null,
+    null, null, null, null, null, null, null, null, null, null, null, null, null, null);
+  job_id := v_new.ids[1];
+  duplicate := v_new.unmade <> '{}';
+  state := 'queued';
+  if duplicate then
+    select i.job_id, tenure.job_state(i.job_id) into job_id, state from tenure.idempotency i where i.key_hash = v_new.hashes[1];
+  end if;
+end
+$$;
+
+-- The work of job_enqueue_many for jobs that are alike but for their payloads and keys: one lane, one policy, and rows that need nothing looked up. Answers with
+-- the ids and key hashes of all, and the ids that were not made because an unfinished job has their key.
+create or replace function tenure.enqueue_alike(
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer,
+  p_due timestamptz, p_deadline timestamptz, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text,
+  p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text,
+  out ids uuid[], out hashes uuid[], out unmade uuid[])
+language plpgsql
+as $$
+declare
+  v_tenant   integer := p_caller.tenant_id;
+  v_micros   bigint := (extract(epoch from p_now) * 1000000)::bigint;
+  v_tail     text := substr(gen_random_uuid()::text, 19);
+  v_due      timestamptz := greatest(p_due, p_now);
+  v_lane     record;
+  v_text     text;
+  v_fine     boolean;
+  v_ids      uuid[];
+  v_payloads json[] := p_payloads;
+  v_keys     text[] := p_keys;
+  v_parked   boolean;
+begin
+  for v_round in 1 .. 2 loop
+    select l.lane, l.executor, l.timed, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds, k.backoff_jitter_percent, k.run_timeout_seconds,
+           k.renewals_max, k.on_exhausted
+      into v_lane
+      from tenure.lanes l
+      left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = p_kind
+     where l.tenant_id = v_tenant and l.kind = p_kind and l.executor = coalesce(p_executor, k.executor, 'external_worker');
+    exit when v_lane.lane is not null and (v_lane.kind is not null or not p_tuning.strict_kinds);
+    perform tenure.lane_ensure(p_caller, p_kind, p_executor);
+  end loop;
+  if v_lane.lane is null then
+    perform tenure.refuse('busy_try_again', 'The policy of the kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
+  end if;
+
+  -- One pass over the jobs: ids, key hashes, and whether everything is in order. Ids grow within the batch: they are its order;
+  -- what is random in them is drawn once. For a single job, starting up the
+  -- statement would take longer than all the rest of its checks.
+  if p_rows = 1 then
+    v_text := p_payloads[1]::text;
+    ids := array[coalesce(p_job_id, (lpad(to_hex(v_micros / 1000), 12, '0') || to_hex(28672 + v_micros % 1000 * 4096 / 1000) || v_tail)::uuid)];
+    v_fine := (v_text is null or (json_typeof(p_payloads[1]) = 'object' and octet_length(v_text) <= 8192)) and (p_keys[1] is null or (length(p_keys[1]) <= 255 and ascii(p_keys[1]) between 33 and 126));
+    hashes := array[null];
+    if p_keys[1] is not null then
+      hashes := array[tenure.key_hash(v_tenant, p_kind, p_keys[1])];
+    end if;
+  else
+    select array_agg((lpad(to_hex((v_micros + t.n) / 1000), 12, '0') || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000) || v_tail)::uuid),
+           array_agg(case when t.key is not null then tenure.key_hash(v_tenant, p_kind, t.key) end),
+           bool_and((t.payload is null or (json_typeof(t.payload) = 'object' and octet_length(t.payload::text) <= 8192))
+             and (t.key is null or (length(t.key) <= 255 and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))),
+           string_agg(t.payload::text, '')
+      into ids, hashes, v_fine, v_text
+      from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload, unnest(p_keys) as key) t;
+  end if;
+  if not v_fine or num_nonnulls(p_priority, p_due, p_deadline, p_source_ref, p_target_ref, p_payload_ref, p_classification, p_attempts_max, p_correlation_id, p_affinity_key,
+       p_event_domain, p_source_system, p_job_id) > 0 or (tenure.may_have_forbidden_key(v_text) and not tenure.are_clean(p_payloads)) then
+    perform tenure.check_job(case when p_rows > 1 then format(' of job %s', t.n) else '' end, p_now, coalesce(t.payload, '{}'), t.key, coalesce(p_priority, 0), coalesce(p_due, p_now),
+              p_deadline, coalesce(p_attempts_max, 1), coalesce(p_classification, 'safe_metadata'), coalesce(p_event_domain, 'job'), coalesce(p_source_system, 'x'),
+              array[p_source_ref, p_target_ref, p_payload_ref], array[p_affinity_key, p_correlation_id], p_job_id)
+       from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload, unnest(p_keys) as key) t;
+  end if;
+  if p_caller.executors is not null or p_caller.kinds is not null or not pg_has_role(session_user, 'tenure_producer', 'member') then
+    perform tenure.check_enqueue_rights(p_caller, array[v_lane.lane]);
+  end if;
+  unmade := '{}';
+  if p_job_id is not null or p_parent_job_id is not null then
+    perform tenure.check_relatives(v_tenant, ids, hashes, case when p_job_id is not null then array[p_job_id] end,
+      case when p_parent_job_id is not null then array[p_parent_job_id] end);
+  end if;
+  if p_keys is not null then
+    unmade := tenure.keys_take(ids, hashes);
+  end if;
+  v_ids := ids;
+  if unmade <> '{}' then
+    select array_agg(t.id), array_agg(t.payload), array_agg(t.key) into v_ids, v_payloads, v_keys
+      from unnest(ids, p_payloads, p_keys) t (id, payload, key) where t.id <> all (unmade);
+  end if;
+
+  if v_ids is not null then
+    if not v_lane.timed and (v_lane.run_timeout_seconds is not null or v_lane.renewals_max is not null) then
+      perform tenure.lane_time(array[v_lane.lane]);
+    end if;
+    insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
+      backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
+      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
+    select t.id, v_tenant, v_lane.lane, p_kind, v_lane.executor, coalesce(p_event_domain, v_lane.event_domain, 'job'), coalesce(p_priority, 0), v_due, p_deadline,
+      coalesce(p_attempts_max, v_lane.attempts_max, p_tuning.attempts_max), coalesce(v_lane.backoff_base_seconds, p_tuning.backoff_base_seconds),
+      coalesce(v_lane.backoff_jitter_percent, p_tuning.jitter_percent), v_lane.run_timeout_seconds, v_lane.renewals_max, coalesce(v_lane.on_exhausted, 'dead_letter'),
+      coalesce(p_classification, 'safe_metadata'), coalesce(t.payload, '{}'), p_source_ref, p_target_ref, p_payload_ref, t.key, p_affinity_key, p_correlation_id, p_causation_event,
+      p_parent_job_id, p_workflow_id, p_run_id, coalesce(p_source_system, 'tenure'), p_caller.principal, p_on_behalf_of, p_now
+      -- In the list, not in from: rows come one by one, and nothing is stored in between.
+      from (select unnest(v_ids) as id, unnest(v_payloads) as payload, unnest(v_keys) as key) t;
+    if v_due <= p_now then
+      insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
+      select v_lane.lane, -coalesce(p_priority, 0), v_due, unnest(v_ids), 'queued', 0, 0, p_deadline;
+    else
+      insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
+      select v_lane.lane, v_due, unnest(v_ids), -coalesce(p_priority, 0), 'queued', 0, 0, p_deadline;
+    end if;
+    insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
+    values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, v_ids, cardinality(v_ids))
+    -- Read anew, and last: whoever parked since the lane was looked up has not seen these jobs.
+    returning exists (select from tenure.lanes l where l.lane = v_lane.lane and l.parked_until > p_now) into v_parked;
+    if v_parked and p_tuning.notify_open then
+      perform tenure.lane_wake(array[v_lane.lane], p_now);
+    end if;
+  end if;
+end
+$$;
+
+-- The same for jobs of every sort: the columns of each are its own.
 create or replace function tenure.enqueue_batch(
-  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kinds text[], p_payloads jsonb[], p_keys text[], p_executors text[], p_priorities integer[],
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[],
   p_due timestamptz[], p_deadlines timestamptz[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[],
   p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[],
-  p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text)
-returns table (ordinal integer, job_id uuid, duplicate boolean, state text)
+  p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text,
+  out ids uuid[], out hashes uuid[], out unmade uuid[])
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -146,24 +294,22 @@ as $$
 declare
   v_tenant   integer := p_caller.tenant_id;
   v_micros   bigint := (extract(epoch from p_now) * 1000000)::bigint;
-  v_ids      uuid[];
+  v_tail     text := substr(gen_random_uuid()::text, 19);
   v_lanes    integer[];
-  v_hashes   uuid[];
   v_text     text;
   v_fine     boolean;
-  v_unmade   uuid[] := '{}';
 begin
   v_lanes := tenure.enqueue_lanes(p_caller, p_tuning, p_kinds, p_executors);
 
   -- One pass over the batch: ids, key hashes, and whether everything is in order. Names of kinds were checked when their lanes were made. Ids grow within
-  -- the batch: they are its order.
+  -- the batch: they are its order; what is random in them is drawn once.
   select array_agg(i.id), array_agg(i.hash), bool_and(i.fine), string_agg(i.payload_text, '')
-    into v_ids, v_hashes, v_fine, v_text
+    into ids, hashes, v_fine, v_text
     from (select coalesce(t.job_id, (lpad(to_hex((v_micros + t.n) / 1000), 12, '0') || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000)
-                   || substr(gen_random_uuid()::text, 19))::uuid) as id,
+                   || v_tail)::uuid) as id,
                  case when t.key is not null then tenure.key_hash(v_tenant, t.kind, t.key) end as hash,
                  x.payload_text,
-                 (t.payload is null or (jsonb_typeof(t.payload) = 'object' and octet_length(x.payload_text) <= tenure.limit_of('payload_bytes_max')))
+                 (t.payload is null or (json_typeof(t.payload) = 'object' and octet_length(x.payload_text) <= tenure.limit_of('payload_bytes_max')))
                  and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))
                  and (t.priority is null or t.priority between -32767 and 32767)
                  and (t.due is null or (t.due <= p_now and isfinite(t.due)))
@@ -174,7 +320,7 @@ begin
                    t (kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max, correlation_id, affinity_key, event_domain,
                       source_system, job_id, n)
             cross join lateral (select t.payload::text as payload_text offset 0) x) i;
-  if not v_fine or tenure.may_have_forbidden_key(v_text) then
+  if not v_fine or (tenure.may_have_forbidden_key(v_text) and not tenure.are_clean(p_payloads)) then
     perform tenure.check_job(format(' of job %s', t.n), p_now, coalesce(t.payload, '{}'), t.key, coalesce(t.priority, 0),
               coalesce(t.due, p_now), t.deadline, coalesce(t.attempts_max, 1), coalesce(t.classification, 'safe_metadata'), coalesce(t.event_domain, 'job'),
               coalesce(t.source_system, 'x'), array[t.source_ref, t.target_ref, t.payload_ref], array[t.affinity_key, t.correlation_id], t.job_id)
@@ -185,10 +331,11 @@ begin
   end if;
   perform tenure.check_enqueue_rights(p_caller, v_lanes);
   if p_job_ids is not null or p_parent_job_ids is not null then
-    perform tenure.check_relatives(v_tenant, v_ids, v_hashes, p_job_ids, p_parent_job_ids);
+    perform tenure.check_relatives(v_tenant, ids, hashes, p_job_ids, p_parent_job_ids);
   end if;
+  unmade := '{}';
   if p_keys is not null then
-    v_unmade := tenure.keys_take(v_ids, v_hashes);
+    unmade := tenure.keys_take(ids, hashes);
   end if;
 
   with policy as materialized (
@@ -210,14 +357,14 @@ begin
       coalesce(i.attempts_max, p.attempts_max), p.backoff_base_seconds, p.backoff_jitter_percent, p.run_timeout_seconds, p.renewals_max, p.on_exhausted,
       coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'), i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id,
       i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), p_caller.principal, nullif(p_on_behalf_of, ''), p_now
-      from unnest(v_ids, v_lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
+      from unnest(ids, v_lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
                   p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems)
              i (job_id, lane, kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
                 correlation_id, causation_event, parent_job_id, workflow_id, run_id, affinity_key, event_domain, source_system)
       -- By hand, so that the rows keep their order: ids grow, and what grows is cheap to index.
       cross join lateral (select p.executor, p.event_domain, p.attempts_max, p.backoff_base_seconds, p.backoff_jitter_percent, p.run_timeout_seconds, p.renewals_max, p.on_exhausted
                             from policy p where p.lane = i.lane limit 1) p
-     where i.job_id <> all (v_unmade)
+     where i.job_id <> all (unmade)
     returning j.job_id, j.lane, j.priority, j.due, j.deadline_at
   ), put_ready as (
     insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
@@ -226,110 +373,12 @@ begin
     insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
     select m.lane, m.due, m.job_id, -m.priority, 'queued', 0, 0, m.deadline_at from made m where m.due > p_now
   )
-  insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
-  select (select i.epoch from tenure.installation i), p_now, v_tenant, m.lane, 'job.enqueued', p_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id) from made m group by m.lane;
+  insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
+  select (select i.epoch from tenure.installation i), p_now, v_tenant, m.lane, 'job.enqueued', p_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id), count(*)
+    from made m group by m.lane;
 
   if p_tuning.notify_open then
     perform tenure.lane_wake(v_lanes, p_now);
-  end if;
-
-  if v_unmade = '{}' then
-    return query select t.n::integer, t.id, false, 'queued'::text from unnest(v_ids) with ordinality t (id, n);
-  else
-    -- A new statement: what the key names now, a job of another session included.
-    return query
-      select t.n::integer, coalesce(i.job_id, t.id), t.id = any (v_unmade), case when t.id = any (v_unmade) then tenure.job_state(i.job_id) else 'queued' end
-        from unnest(v_ids, v_hashes) with ordinality t (id, hash, n)
-        left join lateral (select i.job_id from tenure.idempotency i where i.key_hash = t.hash limit 1) i on true
-       order by t.n;
-  end if;
-end
-$$;
-
--- The same for a single job, in plain statements: starting up those of a batch would take several times as long as the work.
-create or replace function tenure.enqueue_one(
-  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority integer, p_due timestamptz,
-  p_deadline timestamptz, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint,
-  p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text,
-  out job_id uuid, out duplicate boolean, out state text)
-language plpgsql
-as $$
-declare
-  v_tenant integer := p_caller.tenant_id;
-  v_lane   record;
-  v_text   text := p_payload::text;
-  v_due    timestamptz := greatest(p_due, p_now);
-  v_hash   uuid;
-begin
-  for v_round in 1 .. 2 loop
-    select l.lane, l.executor, l.timed, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds, k.backoff_jitter_percent, k.run_timeout_seconds,
-           k.renewals_max, k.on_exhausted
-      into v_lane
-      from tenure.lanes l
-      left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = p_kind
-     where l.tenant_id = v_tenant and l.kind = p_kind and l.executor = coalesce(p_executor, k.executor, 'external_worker');
-    exit when v_lane.lane is not null and (v_lane.kind is not null or not p_tuning.strict_kinds);
-    perform tenure.lane_ensure(p_caller, p_kind, p_executor);
-  end loop;
-  if v_lane.lane is null then
-    perform tenure.refuse('busy_try_again', 'The policy of the kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
-  end if;
-
-  -- What nearly every job is; anything else is looked at more closely, and refused by name.
-  if jsonb_typeof(p_payload) <> 'object' or octet_length(v_text) > tenure.limit_of('payload_bytes_max') or tenure.may_have_forbidden_key(v_text)
-     or (p_key is not null and (length(p_key) > tenure.limit_of('key_chars_max') or ascii(p_key) not between 33 and 126))
-     or p_priority <> 0 or p_due <> p_now or p_attempts_max is not null or p_deadline is not null or p_classification <> 'safe_metadata' or p_event_domain is not null
-     or p_source_system <> 'tenure' or coalesce(p_source_ref, p_target_ref, p_payload_ref, p_affinity_key, p_correlation_id) is not null or p_job_id is not null then
-    perform tenure.check_job('', p_now, p_payload, p_key, p_priority, p_due, p_deadline, coalesce(p_attempts_max, 1), p_classification, coalesce(p_event_domain, 'job'),
-      p_source_system, array[p_source_ref, p_target_ref, p_payload_ref], array[p_affinity_key, p_correlation_id], p_job_id);
-  end if;
-  perform tenure.check_enqueue_rights(p_caller, array[v_lane.lane]);
-  job_id := coalesce(p_job_id, tenure.new_id(p_now));
-  if p_key is not null then
-    v_hash := tenure.key_hash(v_tenant, p_kind, p_key);
-  end if;
-  if p_job_id is not null or p_parent_job_id is not null then
-    perform tenure.check_relatives(v_tenant, array[job_id], array[v_hash], case when p_job_id is not null then array[p_job_id] end,
-      case when p_parent_job_id is not null then array[p_parent_job_id] end);
-  end if;
-
-  duplicate := false;
-  state := 'queued';
-  if p_key is not null then
-    insert into tenure.idempotency (key_hash, job_id) values (v_hash, enqueue_one.job_id) on conflict (key_hash) do nothing;
-    if not found and tenure.keys_take(array[job_id], array[v_hash]) <> '{}' then
-      -- A new statement: what the key names now, a job of another session included.
-      select i.job_id into job_id from tenure.idempotency i where i.key_hash = v_hash;
-      duplicate := true;
-      state := tenure.job_state(job_id);
-      return;
-    end if;
-  end if;
-  if not v_lane.timed and (v_lane.run_timeout_seconds is not null or v_lane.renewals_max is not null) then
-    perform tenure.lane_time(array[v_lane.lane]);
-  end if;
-  with job as (
-    insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
-      backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
-      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
-    values (enqueue_one.job_id, v_tenant, v_lane.lane, p_kind, v_lane.executor, coalesce(p_event_domain, v_lane.event_domain, 'job'), p_priority, v_due, p_deadline,
-      coalesce(p_attempts_max, v_lane.attempts_max, p_tuning.attempts_max), coalesce(v_lane.backoff_base_seconds, p_tuning.backoff_base_seconds),
-      coalesce(v_lane.backoff_jitter_percent, p_tuning.jitter_percent), v_lane.run_timeout_seconds, v_lane.renewals_max, coalesce(v_lane.on_exhausted, 'dead_letter'),
-      p_classification, p_payload, p_source_ref, p_target_ref, p_payload_ref, p_key, p_affinity_key, p_correlation_id, p_causation_event, p_parent_job_id, p_workflow_id, p_run_id,
-      p_source_system, p_caller.principal, p_on_behalf_of, p_now)
-  )
-  insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
-  values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, array[enqueue_one.job_id]);
-  if v_due <= p_now then
-    insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
-    values (v_lane.lane, -p_priority, v_due, enqueue_one.job_id, 'queued', 0, 0, p_deadline);
-  else
-    insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
-    values (v_lane.lane, v_due, enqueue_one.job_id, -p_priority, 'queued', 0, 0, p_deadline);
-  end if;
-  -- Read anew, and last: whoever parked since the lane was looked up has not seen this job.
-  if p_tuning.notify_open then
-    perform tenure.lane_wake(array[v_lane.lane], p_now);
   end if;
 end
 $$;
@@ -399,7 +448,7 @@ declare
 begin
   perform tenure.check_gate(tenure.current_tenant(), 'queue.job_substrate.enabled');
   select e.* into v_answer
-    from tenure.job_enqueue_many(array[p_kind], array[p_payload], array[p_key], array[p_executor], array[tenure.priority_of(p_priority)], array[p_due],
+    from tenure.job_enqueue_many(array[p_kind], array[p_payload::json], array[p_key], array[p_executor], array[tenure.priority_of(p_priority)], array[p_due],
       array[p_deadline], array[p_source_ref], array[p_target_ref], array[p_payload_ref], array[p_classification], array[p_attempts_max], array[p_correlation_id],
       array[p_causation_event], array[p_parent_job_id], array[p_workflow_id], array[p_run_id], array[p_affinity_key], array[p_event_domain],
       array[p_source_system], array[p_job_id], p_on_behalf_of) e;

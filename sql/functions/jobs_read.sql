@@ -13,7 +13,7 @@ create or replace function tenure.job_payload(p_job_id uuid) returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select j.payload from tenure.jobs j where j.job_id = p_job_id and j.tenant_id = tenure.current_tenant() and tenure.may_see(j.payload_classification)
+  select tenure.payload_shown(j.payload) from tenure.jobs j where j.job_id = p_job_id and j.tenant_id = tenure.current_tenant() and tenure.may_see(j.payload_classification)
 $$;
 
 -- Everything about one job, as one object.
@@ -25,6 +25,7 @@ declare
   v_tenant integer := tenure.current_tenant();
   v_state  text;
   v_job    tenure.jobs;
+  v_payload json;
   v_last   tenure.attempts;
   v_held   tenure.active;
   v_lease  tenure.leases;
@@ -32,12 +33,14 @@ begin
   perform tenure.check_job_exists(p_job_id, v_tenant);
   v_state := tenure.job_state(p_job_id);
   select j.* into v_job from tenure.jobs j where j.job_id = p_job_id;
+  v_payload := v_job.payload;
+  v_job.payload := null;
   select a.* into v_last from tenure.attempts a where a.job_id = p_job_id order by a.run desc limit 1;
   select a.* into v_held from tenure.active a where a.job_id = p_job_id;
   select l.* into v_lease from tenure.leases l where l.token = v_held.token and l.lane = v_held.lane;
   return (to_jsonb(v_job) - array['tenant_id', 'lane', 'payload', 'due']) || jsonb_build_object(
     'state', v_state,
-    'payload', case when tenure.may_see(v_job.payload_classification) then v_job.payload end,
+    'payload', case when tenure.may_see(v_job.payload_classification) then tenure.payload_shown(v_payload) end,
     'due', case when v_state in ('queued', 'retry_waiting') then coalesce(v_last.next_due, v_job.due) else v_job.due end,
     'attempts', (select coalesce(v_held.attempt, case when v_last.outcome in ('snoozed', 'released') then v_last.attempt - 1 else v_last.attempt end, 0)),
     'run', coalesce(v_held.run, v_last.run, 0),

@@ -119,6 +119,29 @@ begin
 end
 $$;
 
+-- Takes what is past its deadline out of the waiting lines, bounded, and settles it. Before the pick, which passes over what is left.
+create or replace function tenure.lane_lapse(p_lanes integer[], p_now timestamptz, p_rows_max integer, p_actor text) returns void
+language plpgsql
+as $$
+declare
+  v_late tenure.run_end[];
+begin
+  with late as materialized (
+    select r.ctid from tenure.ready r where r.deadline <= p_now and r.lane = any (p_lanes) order by r.deadline limit p_rows_max for update skip locked
+  ), gone as (
+    delete from tenure.ready r where r.ctid = any (array(select l.ctid from late l)) returning r.job_id, r.lane, r.run, r.attempts, r.due, r.deadline
+  )
+  select array_agg((g.job_id, n.tenant_id, g.lane, g.run + 1, g.attempts, null, null, null, null, g.due, null, null, null, 'deadline_passed', 'deadline_passed', 'deadline',
+           format('The deadline %s passed before the job started.', g.deadline), null, null, null, null)::tenure.run_end)
+    into v_late
+    from gone g
+    cross join lateral (select n.tenant_id from tenure.lanes n where n.lane = g.lane limit 1) n;
+  if v_late is not null then
+    perform tenure.job_settle(p_now, p_actor, null, v_late);
+  end if;
+end
+$$;
+
 -- Wakes the workers parked on a lane, once: whoever wakes them takes the park away, and a worker that finds nothing parks again. Nobody parked, nobody notified: a
 -- notification on every enqueue would serialise all commits. While another session is about to wake the same lane there is nothing to add; polling covers its failure.
 create or replace function tenure.lane_wake(p_lanes integer[], p_now timestamptz) returns void

@@ -45,6 +45,7 @@ begin
   if not found then
     perform tenure.refuse('tenant_exists', format('There is already a tenant %L.', p_name), 'Names of tenants are unique.', 'Use it, or choose another name.');
   end if;
+  perform tenure.tunings_refresh(v_tenant);
   perform tenure.emit(v_now, v_tenant, 'tenant.created', v_caller.principal, p_on_behalf_of, p_name, jsonb_build_object('name', p_name));
   return jsonb_build_object('name', p_name, 'created_at', v_now);
 exception when others then

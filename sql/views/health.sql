@@ -8,7 +8,7 @@ with clock as materialized (
          (select count(*) from tenure.ready r where r.state = 'retry_waiting') + (select count(*) from tenure.delayed d where d.state = 'retry_waiting') as retry_waiting,
          (select count(*) from tenure.active a where a.started_at is null) as leased,
          (select count(*) from tenure.active a where a.started_at is not null) as in_progress,
-         (select coalesce(sum(e.job_count), 0)::bigint from tenure.events e, clock c where e.at > c.now - interval '1 hour' and e.kind = 'job.succeeded') as succeeded_last_hour,
+         (select coalesce(sum(coalesce(e.job_count, cardinality(e.job_ids))), 0)::bigint from tenure.events e, clock c where e.at > c.now - interval '1 hour' and e.kind = 'job.succeeded') as succeeded_last_hour,
          (select count(*) from tenure.attempts a where a.final and a.state = 'failed') as failed,
          (select count(*) from tenure.attempts a where a.final and a.state = 'cancelled') as cancelled,
          (select count(*) from tenure.attempts a where a.final and a.state = 'dead_letter') as dead_letter,

@@ -3,7 +3,7 @@
 //! Names instead of places let a program and a schema of neighbouring versions work together.
 
 use serde_json::Value;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::{Json, ToSql, Type};
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
@@ -26,6 +26,7 @@ macro_rules! arguments {
 arguments! {
     &str, TEXT, TEXT_ARRAY;
     String, TEXT, TEXT_ARRAY;
+    bool, BOOL, BOOL_ARRAY;
     i16, INT2, INT2_ARRAY;
     i32, INT4, INT4_ARRAY;
     i64, INT8, INT8_ARRAY;
@@ -33,6 +34,7 @@ arguments! {
     Timestamp, TIMESTAMPTZ, TIMESTAMPTZ_ARRAY;
     &Value, JSONB, JSONB_ARRAY;
     Value, JSONB, JSONB_ARRAY;
+    Json<&Value>, JSON, JSON_ARRAY;
 }
 
 /// A row of a set-returning function.

@@ -83,14 +83,10 @@ impl<'de> Deserialize<'de> for Payload {
 
 impl<'a> FromSql<'a> for Payload {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Payload, Box<dyn Error + Sync + Send>> {
-        // The binary form of jsonb is its text after the number of the form.
-        let [1, text @ ..] = raw else {
-            return Err("jsonb of an unknown form".into());
-        };
-        Ok(Payload(std::str::from_utf8(text)?.into()))
+        Ok(Payload(std::str::from_utf8(raw)?.into()))
     }
 
     fn accepts(ty: &Type) -> bool {
-        *ty == Type::JSONB
+        *ty == Type::JSON
     }
 }

@@ -374,9 +374,10 @@ async fn a_claim_looks_at_a_bounded_number_of_lanes_and_the_cursor_reaches_the_o
 }
 
 /// The pick as the claim runs it, over one lane. The function's own text is compared, so that this cannot drift.
-const PICK: &str = "select r.ctid from tenure.ready r
-         where r.lane = v_lane and (r.rank, r.due) >= (v_from, v_since) and (r.rank, r.due) <= (v_to, v_until) and (v_round > 1 or r.job_id = any (v_wanted))
-         order by r.rank, r.due, r.job_id limit v_room for update skip locked";
+const PICK: &str = "select r.ctid, r.job_id, r.rank, r.due, r.run + 1 as run, (r.attempts + 1)::smallint as attempt from tenure.ready r
+           where r.lane = v_lane and (r.rank, r.due) >= (v_from, v_since) and (r.rank, r.due) <= (v_to, v_until) and (v_wanted is null or r.job_id = any (v_wanted))
+             and (r.deadline <= v_now) is not true
+           order by r.rank, r.due, r.job_id limit v_room for update skip locked";
 
 /// Proves: S24, S122. Guards: D30, D55. Rule: 13.
 #[tokio::test]
@@ -402,9 +403,9 @@ async fn the_pick_walks_the_primary_key_without_a_sort_on_an_empty_a_full_and_a_
             .replace("v_from", "'-32768'::smallint")
             .replace("v_since", "'-infinity'::timestamptz")
             .replace("v_to", "32767::smallint")
-            .replace("v_round", "4")
             .replace("v_until", "'infinity'::timestamptz")
-            .replace("v_wanted", "'{}'::uuid[]")
+            .replace("v_wanted", "null::uuid[]")
+            .replace("v_now", "now()")
             .replace("v_room", "100");
         run(&c, "begin").await;
         let settings = "select set_config(split_part(s, '=', 1), split_part(s, '=', 2), true)

@@ -218,7 +218,7 @@ async fn a_batch_is_all_or_nothing_and_its_refusal_names_the_job() {
     let db = Db::open().await;
     let c = db.client().await;
     let payloads: Vec<Value> = vec![json!({}), json!({"a": {"Token": 1}}), json!({})];
-    let sql = "select job_id from tenure.job_enqueue_many(array['a', 'b', 'a'], $1)";
+    let sql = "select job_id from tenure.job_enqueue_many(array['a', 'b', 'a'], $1::json[])";
     let told = raised(try_rows(&c, sql, &[&payloads]).await, "payload_forbidden_key");
     assert!(told.contains("of job 2") && told.contains("$.a.Token"), "{told}");
     let written: i64 = get(&c, "select count(*) from tenure.jobs", &[]).await;
@@ -246,7 +246,7 @@ async fn arrays_of_different_lengths_are_refused() {
     let db = Db::open().await;
     let c = db.client().await;
     for argument in [
-        "p_payloads => array['{}']::jsonb[]",
+        "p_payloads => array['{}']::json[]",
         "p_keys => array['k']",
         "p_executors => array['Agent', 'Agent', 'Agent']",
         "p_priorities => array[1]",

@@ -28,6 +28,7 @@ mod operate;
 mod parking;
 mod partitions;
 mod pauses;
+mod payloads;
 mod pgbouncer;
 mod private_cluster;
 mod private_death;

@@ -23,7 +23,7 @@ async fn resume(c: &Client, kind: &str) -> Value {
 async fn turn(c: &Client, end: Option<&Claimed>) -> Vec<(String, Option<String>)> {
     let (ids, tokens): (Vec<_>, Vec<_>) = end.iter().map(|job| (job.job_id, job.token)).unzip();
     let outcomes = vec!["succeeded"; ids.len()];
-    let sql = "select part, coalesce(status, job_id::text) from tenure.job_turn($1, $2, $3, null, null, null, null, null, null,
+    let sql = "select part, coalesce(more ->> 'gate', more ->> 'status', job_id::text) from tenure.job_turn($1, $2, $3, null, null, null, null, null, null,
                  'w', null, null, 10, null, 'started', null)";
     let rows = rows(c, sql, &[&ids, &tokens, &outcomes]).await;
     rows.iter().map(|row| (row.get(0), row.get(1))).collect()
@@ -198,5 +198,5 @@ async fn a_closed_gate_stops_the_worker_loop_and_not_the_hand() {
     enqueue(&c, "print").await;
     one(&c, "select tenure.gate_set('queue.worker.enabled', 'open')", &[]).await;
     let parts: Vec<String> = turn(&c, None).await.into_iter().map(|(part, _)| part).collect();
-    assert_eq!(parts, ["lease", "claim"]);
+    assert_eq!(parts, ["claim", "lease"]);
 }

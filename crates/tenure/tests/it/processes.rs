@@ -164,7 +164,7 @@ async fn a_worker_killed_in_the_middle_of_a_batch_loses_nothing_and_nothing_is_d
     run(&c, RUNS).await;
     set_policy(&c, json!({"backoff_base_seconds": 1})).await;
     let numbers: Vec<Value> = (0..60).map(|n| json!({"n": n})).collect();
-    let enqueued = "select job_id from tenure.job_enqueue_many(array_fill('work'::text, array[60]), $1)";
+    let enqueued = "select job_id from tenure.job_enqueue_many(array_fill('work'::text, array[60]), $1::json[])";
     rows(&c, enqueued, &[&numbers]).await;
 
     let mut doomed = Process::start(&db, "doomed", "hangs");

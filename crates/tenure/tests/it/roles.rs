@@ -25,7 +25,7 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "stream_lag", "job_show", "job_list", "job_timeline", "job_explain", "job_payload", "job_lease", "dead_letter_list", "dead_letter_show", "health",
         "doctor", "partition_list",
     ]),
-    (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "lane_open"]),
+    (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "lane_open"]),
     (&[SERVER, WORKER], &[
         "job_claim", "job_claim_many", "job_held", "job_start", "job_start_many", "job_heartbeat", "job_heartbeat_many", "job_progress", "job_end_many",
         "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "executor_beat",

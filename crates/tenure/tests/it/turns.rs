@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::ends::started;
 use crate::fixture::{
-    Claimed, Db, check_invariants, claim, claim_with, enqueue, one, raised, reap, rows, run, state, try_rows,
+    Claimed, Db, check_invariants, claim, claim_with, enqueue, get, one, raised, reap, rows, run, state, try_rows,
     until_blocked, verb,
 };
 
@@ -137,20 +137,20 @@ async fn a_turn_ends_one_batch_and_claims_the_next_in_one_statement() {
         let ids: Vec<Uuid> = held.iter().map(|it| it.job_id).collect();
         let tokens: Vec<Uuid> = held.iter().map(|it| it.token).collect();
         let outcomes: Vec<&str> = outcomes.to_vec();
-        let sql = "select part, status, coalesce(job_id, $5) as job_id, coalesce(token, $5) as token, coalesce(state, '') as state, coalesce(run, 0) as run,
-                          coalesce(attempt, 0::smallint) as attempt, coalesce(lane, 0) as lane
+        let sql = "select part, more ->> 'status' as status, coalesce(job_id, $5) as job_id, coalesce((more ->> 'token')::uuid, $5) as token, coalesce(more ->> 'state', '') as state,
+                          coalesce(run, 0) as run, coalesce(attempt, 0::smallint) as attempt, coalesce(lane, 0) as lane
                      from tenure.job_turn($1, $2, $3, null, null, null, null, null, null, 'w', null, null, $4, 60, 'started', $5)";
         rows(&c, sql, &[&ids, &tokens, &outcomes, &limit, &token]).await
     };
     let token = Uuid::new_v4();
     let first = turn(&[], &[], 3, token).await;
-    let lease = &first[0];
+    let lease = &first[3];
     assert_eq!(
         (lease.get("part"), lease.get("token"), lease.get("state")),
         ("lease", token, "in_progress"),
         "what all jobs of a lane have in common is told once"
     );
-    let held: Vec<Claimed> = first[1..].iter().map(Claimed::of).collect();
+    let held: Vec<Claimed> = first[..3].iter().map(Claimed::of).collect();
     assert_eq!(held.len(), 3);
 
     let second = turn(&held, &["succeeded", "failed", "succeeded"], 10, Uuid::new_v4()).await;
@@ -251,4 +251,43 @@ async fn batch_limits_and_mismatched_arrays_are_refused() {
             .await
             .is_empty()
     );
+}
+
+/// Successes of one claim are ended without telling rows apart; what is different in a batch is answered all the same. Rule: 7, 8.
+#[tokio::test]
+async fn a_batch_of_successes_answers_for_what_was_lost_told_twice_or_never_held() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let kinds = vec!["a"; 4];
+    rows(&c, "select job_id from tenure.job_enqueue_many($1)", &[&kinds]).await;
+    let held = claim_with(&c, "w", ", p_limit => 4, p_mode => 'started'").await;
+    verb(&c, "job_complete", &held[0], "").await;
+    let token = held[0].token;
+    let ids = [
+        held[0].job_id,
+        held[1].job_id,
+        held[1].job_id,
+        Uuid::new_v4(),
+        held[2].job_id,
+    ];
+    let answers = rows(
+        &c,
+        "select job_id, status, state from tenure.job_end_many($1, $2, $3)",
+        &[&ids.to_vec(), &vec![token; 5], &vec!["succeeded"; 5]],
+    )
+    .await;
+    let told: Vec<(Uuid, &str)> = answers.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let statuses = ["already_ended", "ended", "ended", "stale_lease", "ended"];
+    assert_eq!(told, ids.into_iter().zip(statuses).collect::<Vec<_>>());
+    assert_eq!(state(&c, held[3].job_id).await, "in_progress", "nobody ended it");
+    let left: i32 = get(&db.direct().await, "select held from tenure.leases", &[]).await;
+    assert_eq!(left, 1, "the lease counts what it still holds");
+    let events: i64 = get(
+        &db.direct().await,
+        "select sum(job_count)::bigint from tenure.events where kind = 'job.succeeded'",
+        &[],
+    )
+    .await;
+    assert_eq!(events, 3);
+    check_invariants(&c).await;
 }

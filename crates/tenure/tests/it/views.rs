@@ -346,7 +346,7 @@ async fn an_active_job_costs_few_bytes_and_history_costs_the_hot_path_none() {
     let hot = "ready|delayed|active|leases|idempotency";
     let before = (size(hot).await, size("jobs_p.*").await);
     for batch in 0..20 {
-        let sql = "select count(*) from tenure.job_enqueue_many(array_fill('report'::text, array[1000]), array_fill('{\"ref\": \"a/b/c\"}'::jsonb, array[1000]),
+        let sql = "select count(*) from tenure.job_enqueue_many(array_fill('report'::text, array[1000]), array_fill('{\"ref\": \"a/b/c\"}'::json, array[1000]),
                      (select array_agg('key:' || $1 || ':' || n) from generate_series(1, 1000) n))";
         let made: i64 = get(&c, sql, &[&batch]).await;
         assert_eq!(made, 1000);

@@ -151,6 +151,7 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
             "job_enqueue_many",
             format!("array['alpha_kind'], p_keys => array['alpha key'], p_job_ids => array['{q}']::uuid[]"),
         ),
+        ("job_enqueue_plain", "'alpha_kind', '[]', 'alpha key'".into()),
         ("lane_open", "'alpha_kind'".into()),
         (
             "job_claim",

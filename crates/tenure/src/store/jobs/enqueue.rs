@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 
 use serde_json::Value;
 use tokio_postgres::GenericClient;
+use tokio_postgres::types::Json;
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -103,6 +104,37 @@ impl NewJob {
         self.due = Some(due);
         self
     }
+
+    /// Whether it has nothing but a kind, a payload and a key.
+    fn is_plain(&self) -> bool {
+        let NewJob {
+            kind: _,
+            payload: _,
+            key: _,
+            executor: None,
+            priority: None,
+            due: None,
+            deadline: None,
+            source_ref: None,
+            target_ref: None,
+            payload_ref: None,
+            classification: None,
+            attempts_max: None,
+            correlation_id: None,
+            causation_event: None,
+            parent_job_id: None,
+            workflow_id: None,
+            run_id: None,
+            affinity_key: None,
+            event_domain: None,
+            source_system: None,
+            job_id: None,
+        } = self
+        else {
+            return false;
+        };
+        true
+    }
 }
 
 row! {
@@ -124,30 +156,46 @@ pub async fn enqueue_many(
     on_behalf_of: Option<&str>,
 ) -> Result<Vec<Enqueued>> {
     let jobs: &[&NewJob] = &jobs.iter().map(Borrow::borrow).collect::<Vec<_>>();
+    if let ([job], None) = (jobs, on_behalf_of)
+        && job.is_plain()
+    {
+        return plain(client, job).await;
+    }
+    // Every argument is sent: for one that is left out, the server would read its default anew at each call.
     let kinds: Vec<&str> = jobs.iter().map(|job| job.kind.as_str()).collect();
     Call::new("job_enqueue_many")
         .with("p_kinds", &kinds)
-        .maybe("p_payloads", &column(jobs, |job| job.payload.as_ref()))
-        .maybe("p_keys", &column(jobs, |job| job.key.as_deref()))
-        .maybe("p_executors", &column(jobs, |job| job.executor.as_deref()))
-        .maybe("p_priorities", &column(jobs, |job| job.priority))
-        .maybe("p_due", &column(jobs, |job| job.due))
-        .maybe("p_deadlines", &column(jobs, |job| job.deadline))
-        .maybe("p_source_refs", &column(jobs, |job| job.source_ref.as_deref()))
-        .maybe("p_target_refs", &column(jobs, |job| job.target_ref.as_deref()))
-        .maybe("p_payload_refs", &column(jobs, |job| job.payload_ref.as_deref()))
-        .maybe("p_classifications", &column(jobs, |job| job.classification.as_deref()))
-        .maybe("p_attempts_max", &column(jobs, |job| job.attempts_max))
-        .maybe("p_correlation_ids", &column(jobs, |job| job.correlation_id.as_deref()))
-        .maybe("p_causation_events", &column(jobs, |job| job.causation_event))
-        .maybe("p_parent_job_ids", &column(jobs, |job| job.parent_job_id))
-        .maybe("p_workflow_ids", &column(jobs, |job| job.workflow_id))
-        .maybe("p_run_ids", &column(jobs, |job| job.run_id))
-        .maybe("p_affinity_keys", &column(jobs, |job| job.affinity_key.as_deref()))
-        .maybe("p_event_domains", &column(jobs, |job| job.event_domain.as_deref()))
-        .maybe("p_source_systems", &column(jobs, |job| job.source_system.as_deref()))
-        .maybe("p_job_ids", &column(jobs, |job| job.job_id))
-        .maybe("p_on_behalf_of", &on_behalf_of)
+        .nullable("p_payloads", &column(jobs, |job| job.payload.as_ref().map(Json)))
+        .nullable("p_keys", &column(jobs, |job| job.key.as_deref()))
+        .nullable("p_executors", &column(jobs, |job| job.executor.as_deref()))
+        .nullable("p_priorities", &column(jobs, |job| job.priority))
+        .nullable("p_due", &column(jobs, |job| job.due))
+        .nullable("p_deadlines", &column(jobs, |job| job.deadline))
+        .nullable("p_source_refs", &column(jobs, |job| job.source_ref.as_deref()))
+        .nullable("p_target_refs", &column(jobs, |job| job.target_ref.as_deref()))
+        .nullable("p_payload_refs", &column(jobs, |job| job.payload_ref.as_deref()))
+        .nullable("p_classifications", &column(jobs, |job| job.classification.as_deref()))
+        .nullable("p_attempts_max", &column(jobs, |job| job.attempts_max))
+        .nullable("p_correlation_ids", &column(jobs, |job| job.correlation_id.as_deref()))
+        .nullable("p_causation_events", &column(jobs, |job| job.causation_event))
+        .nullable("p_parent_job_ids", &column(jobs, |job| job.parent_job_id))
+        .nullable("p_workflow_ids", &column(jobs, |job| job.workflow_id))
+        .nullable("p_run_ids", &column(jobs, |job| job.run_id))
+        .nullable("p_affinity_keys", &column(jobs, |job| job.affinity_key.as_deref()))
+        .nullable("p_event_domains", &column(jobs, |job| job.event_domain.as_deref()))
+        .nullable("p_source_systems", &column(jobs, |job| job.source_system.as_deref()))
+        .nullable("p_job_ids", &column(jobs, |job| job.job_id))
+        .nullable("p_on_behalf_of", &on_behalf_of)
+        .rows(client)
+        .await
+}
+
+/// Enqueues one job of the shortest form (`tenure.job_enqueue_plain`).
+async fn plain(client: &impl GenericClient, job: &NewJob) -> Result<Vec<Enqueued>> {
+    Call::new("job_enqueue_plain")
+        .with("p_kind", &job.kind)
+        .nullable("p_payload", &job.payload.as_ref().map(Json))
+        .nullable("p_key", &job.key)
         .rows(client)
         .await
 }

@@ -1,5 +1,6 @@
 //! A worker's turn: the ends of one batch and the claim of the next in one statement.
 
+use tokio_postgres::types::Json;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
@@ -21,13 +22,11 @@ pub struct Turn {
 }
 
 /// What is read of a turn, in the order in which it is read.
-const COLUMNS: &str = "part, job_id, status, lane, due, state, token, kind, executor, leased_at, leased_until, started_at, rank, run, \
-    attempt, attempts_max, run_until, deadline_at, payload, payload_classification, source_ref, target_ref, payload_ref, idempotency_key, \
-    affinity_key, correlation_id, parent_job_id, workflow_id, run_id, enqueued_by, created_at";
+const COLUMNS: &str = "part, job_id, lane, rank, due, run, attempt, attempts_max, payload, idempotency_key, enqueued_by, created_at, more";
 
-/// What the jobs of one lane have in common. Leases come before the jobs under them.
+/// What the jobs of one lane have in common.
+#[derive(serde::Deserialize)]
 struct Lease {
-    lane: i32,
     token: Uuid,
     kind: String,
     executor: String,
@@ -37,51 +36,72 @@ struct Lease {
     started_at: Option<Timestamp>,
 }
 
-impl Lease {
-    fn read(row: &Row) -> Result<Lease, tokio_postgres::Error> {
-        Ok(Lease {
-            lane: row.try_get(3)?,
-            state: row.try_get(5)?,
-            token: row.try_get(6)?,
-            kind: row.try_get(7)?,
-            executor: row.try_get(8)?,
-            leased_at: row.try_get(9)?,
-            leased_until: row.try_get(10)?,
-            started_at: row.try_get(11)?,
-        })
-    }
+/// What few jobs have.
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+struct Rare {
+    run_until: Option<Timestamp>,
+    deadline_at: Option<Timestamp>,
+    payload_classification: Option<String>,
+    source_ref: Option<String>,
+    target_ref: Option<String>,
+    payload_ref: Option<String>,
+    affinity_key: Option<String>,
+    correlation_id: Option<String>,
+    parent_job_id: Option<Uuid>,
+    workflow_id: Option<Uuid>,
+    run_id: Option<Uuid>,
+}
 
+#[derive(serde::Deserialize)]
+struct EndTold {
+    status: String,
+    state: Option<String>,
+    next_due: Option<Timestamp>,
+}
+
+#[derive(serde::Deserialize)]
+struct GateTold {
+    gate: String,
+}
+
+impl Lease {
     fn job(&self, row: &Row) -> Result<ClaimedJob, tokio_postgres::Error> {
+        let rare = row
+            .try_get::<_, Option<Json<Rare>>>(12)?
+            .map_or_else(Rare::default, |Json(rare)| rare);
         Ok(ClaimedJob {
             job_id: row.try_get(1)?,
             token: self.token,
-            lane: self.lane,
-            rank: row.try_get(12)?,
+            lane: row.try_get(2)?,
+            rank: row.try_get(3)?,
             due: row.try_get(4)?,
             kind: self.kind.clone(),
             executor: self.executor.clone(),
             state: self.state.clone(),
-            run: row.try_get(13)?,
-            attempt: row.try_get(14)?,
-            attempts_max: row.try_get(15)?,
+            run: row.try_get(5)?,
+            attempt: row.try_get(6)?,
+            attempts_max: row.try_get(7)?,
             leased_at: self.leased_at,
             leased_until: self.leased_until,
             started_at: self.started_at,
-            run_until: row.try_get(16)?,
-            deadline_at: row.try_get(17)?,
-            payload: row.try_get(18)?,
-            payload_classification: row.try_get(19)?,
-            source_ref: row.try_get(20)?,
-            target_ref: row.try_get(21)?,
-            payload_ref: row.try_get(22)?,
-            idempotency_key: row.try_get(23)?,
-            affinity_key: row.try_get(24)?,
-            correlation_id: row.try_get(25)?,
-            parent_job_id: row.try_get(26)?,
-            workflow_id: row.try_get(27)?,
-            run_id: row.try_get(28)?,
-            enqueued_by: row.try_get(29)?,
-            created_at: row.try_get(30)?,
+            run_until: rare.run_until,
+            deadline_at: rare.deadline_at,
+            payload: row.try_get(8)?,
+            payload_classification: rare
+                .payload_classification
+                .unwrap_or_else(|| "safe_metadata".to_owned()),
+            source_ref: rare.source_ref,
+            target_ref: rare.target_ref,
+            payload_ref: rare.payload_ref,
+            idempotency_key: row.try_get(9)?,
+            affinity_key: rare.affinity_key,
+            correlation_id: rare.correlation_id,
+            parent_job_id: rare.parent_job_id,
+            workflow_id: rare.workflow_id,
+            run_id: rare.run_id,
+            enqueued_by: row.try_get(10)?,
+            created_at: row.try_get(11)?,
         })
     }
 }
@@ -89,6 +109,7 @@ impl Lease {
 /// First ends, then claims; a limit of 0 claims nothing (`tenure.job_turn`). The ends stand even if a closed gate keeps the turn from claiming.
 pub async fn turn(client: &impl GenericClient, ends: &[End], claim: &Claim) -> Result<Turn> {
     let arrays = Ends::new(ends);
+    // Every argument is sent: for one that is left out, the server would read its default anew at each call.
     let rows = arrays
         .call("job_turn")
         .with("p_worker", &claim.worker)
@@ -98,12 +119,13 @@ pub async fn turn(client: &impl GenericClient, ends: &[End], claim: &Claim) -> R
         .nullable("p_lease_seconds", &claim.lease_seconds)
         .with("p_mode", &claim.mode.name())
         .nullable("p_token", &claim.token)
-        .maybe("p_lane_after", &claim.lane_after)
-        .maybe("p_hint_lane", &claim.hint.map(|hint| hint.lane))
-        .maybe("p_hint_rank", &claim.hint.map(|hint| hint.rank))
-        .maybe("p_hint_due", &claim.hint.map(|hint| hint.due))
-        .maybe("p_hint_at", &claim.hint.map(|hint| hint.at))
-        .maybe("p_affinity_key", &claim.affinity_key)
+        .nullable("p_lane_after", &claim.lane_after)
+        .nullable("p_hint_lane", &claim.hint.map(|hint| hint.lane))
+        .nullable("p_hint_rank", &claim.hint.map(|hint| hint.rank))
+        .nullable("p_hint_due", &claim.hint.map(|hint| hint.due))
+        .nullable("p_hint_at", &claim.hint.map(|hint| hint.at))
+        .nullable("p_affinity_key", &claim.affinity_key)
+        .with("p_gated", &true)
         .run(client, COLUMNS)
         .await?;
     Ok(Turn::read(&rows)?)
@@ -116,30 +138,32 @@ impl Turn {
             jobs: Vec::with_capacity(rows.len()),
             gate: None,
         };
-        let mut leases: Vec<Lease> = Vec::new();
-        let mut latest = 0;
-        for row in rows {
+        // The claims of a lane come before what they have in common.
+        let mut claims = 0..0;
+        for (at, row) in rows.iter().enumerate() {
             match row.try_get(0)? {
-                "claim" => {
-                    let lane: i32 = row.try_get(3)?;
-                    if leases.get(latest).is_none_or(|lease| lease.lane != lane) {
-                        latest = leases
-                            .iter()
-                            .position(|lease| lease.lane == lane)
-                            .unwrap_or(leases.len());
-                    }
-                    if let Some(lease) = leases.get(latest) {
+                "claim" => claims.end = at + 1,
+                "lease" => {
+                    let Json(lease): Json<Lease> = row.try_get(12)?;
+                    for row in &rows[claims.clone()] {
                         turn.jobs.push(lease.job(row)?);
                     }
+                    claims = at + 1..at + 1;
                 }
-                "lease" => leases.push(Lease::read(row)?),
-                "gate" => turn.gate = row.try_get(2)?,
-                _ => turn.ends.push(EndAnswer {
-                    job_id: row.try_get(1)?,
-                    status: row.try_get(2)?,
-                    state: row.try_get(5)?,
-                    next_due: row.try_get(4)?,
-                }),
+                "gate" => {
+                    let Json(GateTold { gate }) = row.try_get(12)?;
+                    turn.gate = Some(gate);
+                }
+                _ => {
+                    let Json(told): Json<EndTold> = row.try_get(12)?;
+                    turn.ends.push(EndAnswer {
+                        job_id: row.try_get(1)?,
+                        status: told.status,
+                        state: told.state,
+                        next_due: told.next_due,
+                    });
+                    claims = at + 1..at + 1;
+                }
             }
         }
         Ok(turn)

@@ -1,0 +1,120 @@
+//! Payloads are kept as they came, whatever form of JSON that is.
+
+use serde_json::Value;
+use tokio_postgres::Client;
+
+use crate::fixture::{Db, check_invariants, get, one, raised, rows, try_rows};
+
+/// The three ways in that take JSON as a text: one job, a batch of one kind, a batch of several.
+const WAYS: [&str; 3] = [
+    "select job_id from tenure.job_enqueue_plain('a', $1::json, null)",
+    "select job_id from tenure.job_enqueue_many(array['a', 'a'], array['{}', $1]::json[])",
+    "select job_id from tenure.job_enqueue_many(array['b', 'a'], array['{}', $1]::json[])",
+];
+
+async fn jobs(c: &Client) -> i64 {
+    get(c, "select count(*) from tenure.jobs", &[]).await
+}
+
+/// Proves: S9.
+#[tokio::test]
+async fn a_payload_is_kept_character_by_character() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let text = r#"{ "b" : 1.50,"a":[ 1e3 ] , "ä\/": "x", "b": 2 }"#;
+    for way in WAYS {
+        rows(&c, way, &[&text]).await;
+        let claimed = "select payload::text from tenure.job_claim_many('w', p_kinds => array['a'], p_limit => 10) where payload::text <> '{}'";
+        assert_eq!(get::<String>(&c, claimed, &[]).await, text, "{way}");
+    }
+    check_invariants(&c).await;
+}
+
+/// Proves: S10. Guards: D26. JSON has many spellings of a key; jsonb would have made them one.
+#[tokio::test]
+async fn a_forbidden_key_is_found_however_it_is_written() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for (text, path) in [
+        (r#"{"pass\u0077ord": 1}"#, "$.password"),
+        ("{\"a\": {\"Token\" \n : 1}}", "$.a.Token"),
+        (r#"{"a": "\"", "secret":1}"#, "$.secret"),
+        (r#"{"a": [{"\u0053SN": null}]}"#, "$.a[0].SSN"),
+        ("{\"to\u{212a}en\": 1}", "$[\"to\u{212a}en\"]"),
+    ] {
+        for way in WAYS {
+            let told = raised(try_rows(&c, way, &[&text]).await, "payload_forbidden_key");
+            assert!(told.contains(path), "{text}: {told}");
+        }
+    }
+    assert_eq!(jobs(&c).await, 0, "nothing was written");
+    for text in [
+        r#"{"field": "token"}"#,
+        r#"{"a": "\u0041", "secret_count": 1}"#,
+        r#"{"a": "\"body\":"}"#,
+    ] {
+        for way in WAYS {
+            rows(&c, way, &[&text]).await;
+        }
+    }
+    assert_eq!(jobs(&c).await, 15, "words that are no keys are harmless");
+}
+
+/// What PostgreSQL cannot read as a text is refused before anything is written.
+#[tokio::test]
+async fn a_payload_with_a_character_that_no_text_has_is_refused() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for text in [r#"{"a": "\u0000"}"#, r#"{"a": "\ud800"}"#, "{\"a\": }", "[1]", "3"] {
+        for way in WAYS {
+            let error = try_rows(&c, way, &[&text]).await.expect_err(text);
+            let code = error
+                .as_db_error()
+                .map(|it| it.code().code().to_owned())
+                .unwrap_or_default();
+            assert!(["22P05", "22P02", "TN007"].contains(&code.as_str()), "{text}: {code}");
+        }
+    }
+    assert_eq!(jobs(&c).await, 0);
+}
+
+/// A number too large for jsonb is still a number: the job runs, can be looked at, dies and is cleaned like any other.
+#[tokio::test]
+async fn a_number_that_jsonb_cannot_hold_stands_in_nobodys_way() {
+    let db = Db::open().await;
+    let (c, owner) = (db.client().await, db.direct().await);
+    let text = r#"{"n": 1e200000}"#;
+    for way in WAYS {
+        rows(&c, way, &[&text]).await;
+    }
+    let found = "select j.job_id from tenure.jobs j where j.payload::text <> '{}' order by j.job_id limit 1";
+    let id: uuid::Uuid = get(&owner, found, &[]).await;
+    let shown = one(&c, "select tenure.job_show($1)", &[&id]).await;
+    assert_eq!(shown["payload"], text, "shown as the text it is");
+    let claimed = one(&c, "select tenure.job_claim('w', p_kinds => array['a'])", &[]).await;
+    let claimed = if claimed["job"]["payload"] == text {
+        claimed
+    } else {
+        one(&c, "select tenure.job_claim('w', p_kinds => array['a'])", &[]).await
+    };
+    let job: Value = claimed["job"].clone();
+    assert_eq!(job["payload"], text);
+    let failed = format!(
+        "select tenure.job_fail({}, {}, 'no', 'permanent')",
+        quoted(&job["job_id"]),
+        quoted(&job["token"])
+    );
+    assert_eq!(one(&c, &failed, &[]).await["state"], "dead_letter");
+    let letter: uuid::Uuid = get(&owner, "select dead_letter_id from tenure.dead_letters", &[]).await;
+    let letter = one(&c, "select tenure.dead_letter_show($1)", &[&letter]).await;
+    assert_eq!(letter["payload"], text);
+    let cleaned = "with it as (update tenure.jobs set payload = '{}', cleaned_at = tenure.now() where job_id = $1 returning 1) select count(*) from it";
+    assert_eq!(get::<i64>(&owner, cleaned, &[&id]).await, 1, "cleaning empties it");
+    let changed =
+        "update tenure.jobs set payload = '{\"a\": 1}', cleaned_at = tenure.now() where payload::text <> '{}'";
+    raised(try_rows(&owner, changed, &[]).await, "state_conflict");
+}
+
+fn quoted(value: &Value) -> String {
+    format!("'{}'", value.as_str().unwrap_or_default())
+}
