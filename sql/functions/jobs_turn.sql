@@ -10,14 +10,16 @@
 -- Within a lane the order is exact: priority, due time, id. Across lanes it is approximate: lanes are taken best head first, at most claim_lanes_max non-empty
 -- ones from p_lane_after on. p_mode 'started' starts the jobs in the same write: for free slots; 'leased' is for a buffer. The token may be the caller's own, so
 -- that tenure.job_held(token) finds a claim whose answer was lost. Jobs past their deadline go to the dead letters first.
--- p_hint_*: lane, rank, due and time of the last job of a full batch, good for one second and only within that rank; it spares the scan over what was just deleted.
+-- p_hint_*: lane, rank, due and time of the last job of a batch; it spares the scan over what was deleted but cannot be cleaned up yet. By itself it is good for one
+-- second and within that rank, and what is left of the room is filled from the whole lane. With p_hint_alone it is good for a minute, and what came in more than
+-- half a second out of order is left for a claim without it: whoever claims like that looks at the whole lane every now and then.
 -- p_gated: ask the gate of the worker loop too. Nothing claimable: no rows, and no trace.
 create or replace function tenure.job_turn(
   p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[],
   p_delay_seconds integer[],
   p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid,
   p_lane_after integer default null, p_hint_lane integer default null, p_hint_rank smallint default null, p_hint_due timestamptz default null, p_hint_at timestamptz default null,
-  p_affinity_key text default null, p_gated boolean default true)
+  p_affinity_key text default null, p_gated boolean default true, p_hint_alone boolean default false)
 returns table (
   part text, job_id uuid, lane integer, rank smallint, due timestamptz, run integer, attempt smallint, attempts_max smallint, payload json, idempotency_key text,
   enqueued_by text, created_at timestamptz, more jsonb)
@@ -144,12 +146,19 @@ begin
     v_got := 0;
     v_from := -32768; v_since := '-infinity'; v_to := 32767; v_until := 'infinity';
     -- Up to three picks: what is preferred by affinity, within a window; the hint's rank from its due time on, unless a better rank waits; everything.
-    v_hinted := p_hint_lane = v_lane and p_hint_at > v_now - interval '1 second' and p_hint_due is not null and not v_look.better;
+    v_hinted := p_hint_lane = v_lane and p_hint_at > v_now - case when p_hint_alone then interval '1 minute' else interval '1 second' end and p_hint_due is not null
+      and not v_look.better and not v_look.waited;
     if p_affinity_key is not null then
       select w.ids, w.last_rank, w.last_due into v_wanted, v_to, v_until from tenure.lane_preferred(v_lane, p_affinity_key) w;
     end if;
     if v_wanted is null and v_hinted then
-      v_from := p_hint_rank; v_since := p_hint_due; v_to := p_hint_rank; v_until := 'infinity';
+      v_from := p_hint_rank;
+      v_since := p_hint_due;
+      if p_hint_alone then
+        v_since := p_hint_due - interval '500 milliseconds';
+      else
+        v_to := p_hint_rank;
+      end if;
     end if;
     loop
       -- Pick, lock, take, hold and tell; a row that another claim holds is passed over. A job's own row is read once, at the end, unless a limit of its run is
@@ -197,7 +206,7 @@ begin
       get diagnostics v_rows = row_count;
       v_got := v_got + v_rows;
       v_room := v_room - v_rows;
-      exit when v_room <= 0 or (v_to = 32767 and v_from = -32768 and v_wanted is null);
+      exit when v_room <= 0 or (v_wanted is null and v_to = 32767 and (v_from = -32768 or p_hint_alone));
       -- What is left of the room goes to the whole lane.
       v_wanted := null; v_from := -32768; v_since := '-infinity'; v_to := 32767; v_until := 'infinity';
     end loop;

@@ -132,7 +132,7 @@ impl Board {
             self.under_way += 1;
             return Step::Start(start);
         }
-        let ask = if claiming { self.ask() } else { None };
+        let ask = if claiming { self.ask(now) } else { None };
         if ask.is_some() || !self.outbox.is_empty() {
             self.under_way += 1;
             let ends = self.take_ends();
@@ -179,7 +179,11 @@ impl Board {
     }
 
     /// The next claim: each group in its turn, then the buffer, then whatever may go along with ends.
-    fn ask(&mut self) -> Option<Ask> {
+    fn ask(&mut self, now: Instant) -> Option<Ask> {
+        if self.phase > Phase::Working {
+            // Nothing left means nothing in the whole lane.
+            self.forget_hints();
+        }
         let turns = |along| (0..self.groups.len()).map(move |n| (n, along));
         let order: Vec<(usize, bool)> = turns(false).chain(turns(true)).collect();
         for (n, along) in order {
@@ -194,13 +198,17 @@ impl Board {
                 if let Some(room) = &mut self.groups[group].room {
                     *room -= limit;
                 }
-                return Some(self.groups[group].ask(group, limit, false));
+                return Some(self.groups[group].ask(group, limit, false, now));
             }
         }
-        self.ask_for_buffer()
+        self.ask_for_buffer(now)
     }
 
-    fn ask_for_buffer(&mut self) -> Option<Ask> {
+    fn forget_hints(&mut self) {
+        self.groups.iter_mut().for_each(Group::forget_hint);
+    }
+
+    fn ask_for_buffer(&mut self, now: Instant) -> Option<Ask> {
         let group = self.groups.iter().position(|group| group.room.is_none())?;
         let coming = self.buffer.len() + self.buffer_kept;
         // Half empty, or a claim for every job that leaves it.
@@ -212,7 +220,7 @@ impl Board {
             return None;
         }
         self.buffer_kept += limit;
-        Some(self.groups[group].ask(group, limit, true))
+        Some(self.groups[group].ask(group, limit, true, now))
     }
 
     fn start(&mut self) -> Option<Vec<Buffered>> {
@@ -230,6 +238,8 @@ impl Board {
             self.outbox.push(released(oldest.job.job_id, oldest.job.token));
             self.buffer.pop_front();
             self.buffer_rests = true;
+            // It goes back to where it was.
+            self.forget_hints();
         }
     }
 
@@ -307,7 +317,7 @@ impl Board {
 
     /// The claim brought these jobs; the slots it kept beyond them are free again.
     pub(super) fn claimed(&mut self, ask: &Ask, jobs: &[ClaimedJob]) {
-        self.groups[ask.group].answered(ask, jobs);
+        self.groups[ask.group].answered(ask, jobs, Instant::now());
         self.report.claimed += jobs.len() as u64;
         if ask.to_buffer {
             self.buffer_kept -= ask.limit;

@@ -90,7 +90,7 @@ fn set_up(worker: Worker, phase: Phase) -> Runtime {
                 shared
             }
             (room, _) => {
-                groups.push(Group::new(vec![name.clone()], room));
+                groups.push(Group::new(vec![name.clone()], room, Instant::now()));
                 groups.len() - 1
             }
         };

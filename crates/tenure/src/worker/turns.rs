@@ -109,6 +109,7 @@ impl Turns {
             claim.token = Some(self.token);
             claim.lane_after = ask.lane_after;
             claim.hint = ask.hint;
+            claim.hint_alone = ask.hint.is_some();
         }
         claim
     }

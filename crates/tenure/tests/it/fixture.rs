@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::pgbouncer;
 
 /// How long a test waits for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The clock of a test's database: the real one plus a shift that [`Db::advance`] grows.
 const CLOCK: &str = "

@@ -16,6 +16,7 @@ mod executors;
 mod explain;
 mod fixture;
 mod health;
+mod hints;
 mod hot_edges;
 mod keys;
 mod kinds;

@@ -101,7 +101,7 @@ impl ClaimMode {
     }
 }
 
-/// Where the last full batch ended: spares the scan over what was just taken. Good for one second.
+/// Where the last batch ended: spares the scan over what was taken and cannot be cleaned up yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimHint {
     /// The lane of the last job.
@@ -135,8 +135,10 @@ pub struct Claim {
     pub affinity_key: Option<String>,
     /// Begin after this lane: takes turns where there are many.
     pub lane_after: Option<i32>,
-    /// Where the last full batch ended.
+    /// Where the last batch ended.
     pub hint: Option<ClaimHint>,
+    /// Do not look before the hint, even where there is room left. Only for [`turn`](super::turn).
+    pub hint_alone: bool,
 }
 
 impl Claim {

@@ -126,6 +126,7 @@ pub async fn turn(client: &impl GenericClient, ends: &[End], claim: &Claim) -> R
         .nullable("p_hint_at", &claim.hint.map(|hint| hint.at))
         .nullable("p_affinity_key", &claim.affinity_key)
         .with("p_gated", &true)
+        .with("p_hint_alone", &claim.hint_alone)
         .run(client, COLUMNS)
         .await?;
     Ok(Turn::read(&rows)?)
