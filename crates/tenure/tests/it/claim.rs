@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{
@@ -294,6 +293,35 @@ async fn affinity_is_preferred_within_its_window_and_hides_nothing() {
     assert_ne!(ids(&first), [far]);
     let second = claim_with(&c, "w", ", p_affinity_key => 'repo-1'").await;
     assert_eq!(ids(&second), [far], "now it lies within the window");
+}
+
+/// Rule: 13.
+#[tokio::test]
+async fn a_claim_looks_at_a_bounded_number_of_lanes_and_the_cursor_reaches_the_others() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let kinds: Vec<String> = (0..150).map(|n| format!("kind {n:03}")).collect();
+    rows(&c, "select job_id from tenure.job_enqueue_many($1)", &[&kinds]).await;
+    let mut seen = BTreeSet::new();
+    let mut after: Option<i32> = None;
+    for expected in [64, 64, 22] {
+        let sql = "select lane from tenure.job_claim_many('w', p_limit => 1000, p_lane_after => $1)";
+        let lanes: Vec<i32> = rows(&c, sql, &[&after]).await.iter().map(|row| row.get(0)).collect();
+        assert_eq!(lanes.len(), expected, "claim_lanes_max");
+        after = lanes.iter().max().copied();
+        seen.extend(lanes);
+    }
+    assert_eq!(seen.len(), 150);
+    // The cursor turns: behind the last lane it begins again, so that no lane starves.
+    enqueue(&c, "kind 000").await;
+    enqueue(&c, "kind 149").await;
+    let sql = "select kind from tenure.job_claim_many('w', p_limit => 10, p_lane_after => $1) order by kind";
+    let got: Vec<String> = rows(&c, sql, &[&Some(100)])
+        .await
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
+    assert_eq!(got, ["kind 000", "kind 149"]);
 }
 
 /// The pick as the claim runs it, over one lane. The function's own text is compared, so that this cannot drift.
