@@ -159,7 +159,7 @@ mod tests {
             "affinity_key": null, "correlation_id": null, "parent_job_id": null, "workflow_id": null, "run_id": null, "enqueued_by": "me",
             "created_at": "2026-01-01T00:00:00Z",
         }))
-        .unwrap()
+        .expect("a job")
     }
 
     #[test]
