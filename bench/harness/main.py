@@ -88,7 +88,8 @@ def measure(chosen, server, runners):
         for name in rotated(list(runners), number - 1)
         if step in runners[name].peer.steps
     ]
-    plan += [(1, step, name) for step in steps if step in ONCE for name in runners if step in runners[name].peer.steps]
+    lasting = [name for name in runners if name in (chosen.sustained_systems or runners)]
+    plan += [(1, step, name) for step in steps if step in ONCE for name in lasting if step in runners[name].peer.steps]
     expected = {"sustained": chosen.minutes * 60 + 5, "latency": chosen.wake_ups * 0.03 + 5}
     progress = Progress([(step, name) for _, step, name in plan], expected)
     runs, failures = [], []

@@ -20,6 +20,8 @@ def read(arguments=None):
     parser.add_argument("--only", type=words(list(PHASES)), default=list(PHASES), metavar="PHASES",
                         help=",".join(PHASES))
     parser.add_argument("--systems", type=words(names()), default=names(), metavar="SYSTEMS", help=",".join(names()))
+    parser.add_argument("--sustained-systems", type=words(names()), metavar="SYSTEMS",
+                        help="which of them do the sustained run too (all that are not slow)")
     parser.add_argument("--url", help="a server to use instead of a private one; databases named bench_… are made there")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the private server")
     parser.add_argument("--program", help="a `tenure` to use instead of building this one")
