@@ -25,6 +25,8 @@ def main():
             results = json.loads(RESULTS.read_text())
         else:
             results = run(chosen)
+            if chosen.add:
+                results = added(results, json.loads(RESULTS.read_text()), chosen)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         for path in report.write(results, chosen.publish or (chosen.whole and not chosen.report_only)):
             say(f"wrote {path}")
@@ -57,6 +59,17 @@ def run(chosen):
         "systems": {name: system_facts(runner.peer) for name, runner in runners.items()},
         "left_out": left_out,
         **measured,
+    }
+
+
+def added(results, last, chosen):
+    """The last results with the phases that were run now in place of its own."""
+    now = {step for phase in chosen.only for step in PHASES[phase]}
+    kept = {part: [run for run in last[part] if run["step"] not in now] for part in ("runs", "failures")}
+    return {
+        **last,
+        "systems": {**last["systems"], **{name: facts for name, facts in results["systems"].items() if name not in last["systems"]}},
+        **{part: kept[part] + results[part] for part in kept},
     }
 
 

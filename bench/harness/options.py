@@ -27,6 +27,7 @@ def read(arguments=None):
     parser.add_argument("--program", help="a `tenure` to use instead of building this one")
     parser.add_argument("--update", action="store_true", help="install the peers again, the newest that fit")
     parser.add_argument("--publish", action="store_true", help="rewrite docs/ even if not everything was run")
+    parser.add_argument("--add", action="store_true", help="keep what the last run measured in phases that are not run now")
     parser.add_argument("--report-only", action="store_true", help="write the report of the last results again")
     parser.add_argument("--smoke", action="store_true", help="Tenure and the bare loop, one tiny round")
     options = parser.parse_args(arguments)
