@@ -122,7 +122,7 @@ begin
        p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) = 0 and p_kinds[1] = all (p_kinds) then
     v_new := tenure.enqueue_alike(v_caller, v_tuning, v_now, p_kinds[1], v_rows, p_payloads, p_keys, p_executors[1], p_priorities[1], p_due[1], p_deadlines[1], p_source_refs[1],
       p_target_refs[1], p_payload_refs[1], p_classifications[1], p_attempts_max[1], p_correlation_ids[1], p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1],
-      p_run_ids[1], p_affinity_keys[1], p_event_domains[1], p_source_systems[1], p_job_ids[1], nullif(p_on_behalf_of, ''), false);
+      p_run_ids[1], p_affinity_keys[1], p_event_domains[1], p_source_systems[1], p_job_ids[1], nullif(p_on_behalf_of, ''));
   else
     v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs,
       p_classifications, p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains,
@@ -142,10 +142,7 @@ end
 $$;
 
 -- Enqueues one job that has nothing but a kind, a payload and perhaps a key: what programs send one at a time, and so the shortest call. It refuses by raising.
--- p_hand: an idle worker that offers a slot may get the job at once, held and started when the transaction commits. Only for a transaction that ends with this call:
--- the job's time runs from here on.
-create or replace function tenure.job_enqueue_plain(
-  p_kind text, p_payload json, p_key text, p_hand boolean default false, out job_id uuid, out duplicate boolean, out state text)
+create or replace function tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, out job_id uuid, out duplicate boolean, out state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -159,10 +156,10 @@ begin
     perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   end if;
   v_new := tenure.enqueue_alike(v_caller, v_tuning, tenure.now(), p_kind, 1, array[p_payload], case when p_key is not null then array[p_key] end, null, null, null, null, null,
-    null, null, null, null, null, null, null, null, null, null, null, null, null, null, p_hand);
+    null, null, null, null, null, null, null, null, null, null, null, null, null, null);
   job_id := v_new.ids[1];
   duplicate := v_new.unmade <> '{}';
-  state := case when v_new.handed then 'in_progress' else 'queued' end;
+  state := 'queued';
   if duplicate then
     select i.job_id, tenure.job_state(i.job_id) into job_id, state from tenure.idempotency i where i.key_hash = v_new.hashes[1];
   end if;
@@ -174,8 +171,8 @@ $$;
 create or replace function tenure.enqueue_alike(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer,
   p_due timestamptz, p_deadline timestamptz, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text,
-  p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean,
-  out ids uuid[], out hashes uuid[], out unmade uuid[], out handed boolean)
+  p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text,
+  out ids uuid[], out hashes uuid[], out unmade uuid[])
 language plpgsql
 as $$
 declare
@@ -190,11 +187,10 @@ declare
   v_payloads json[] := p_payloads;
   v_keys     text[] := p_keys;
   v_parked   boolean;
-  v_offer    tenure.offers;
 begin
   for v_round in 1 .. 2 loop
     select l.lane, l.executor, l.timed, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds, k.backoff_jitter_percent, k.run_timeout_seconds,
-           k.renewals_max, k.on_exhausted, l.parked_until > p_now and k.concurrency_max is null and k.paused_at is null as handing
+           k.renewals_max, k.on_exhausted
       into v_lane
       from tenure.lanes l
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = p_kind
@@ -237,7 +233,6 @@ begin
     perform tenure.check_enqueue_rights(p_caller, array[v_lane.lane]);
   end if;
   unmade := '{}';
-  handed := false;
   if p_job_id is not null or p_parent_job_id is not null then
     perform tenure.check_relatives(v_tenant, ids, hashes, case when p_job_id is not null then array[p_job_id] end,
       case when p_parent_job_id is not null then array[p_parent_job_id] end);
@@ -265,13 +260,7 @@ begin
       p_parent_job_id, p_workflow_id, p_run_id, coalesce(p_source_system, 'tenure'), p_caller.principal, p_on_behalf_of, p_now
       -- In the list, not in from: rows come one by one, and nothing is stored in between.
       from (select unnest(v_ids) as id, unnest(v_payloads) as payload, unnest(v_keys) as key) t;
-    if p_hand and v_lane.handing and p_tuning.worker_open and not exists (select from tenure.ready r where r.lane = v_lane.lane) then
-      v_offer := tenure.offer_take(v_lane.lane, p_now);
-      handed := v_offer.token is not null;
-    end if;
-    if handed then
-      null;
-    elsif v_due <= p_now then
+    if v_due <= p_now then
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       select v_lane.lane, -coalesce(p_priority, 0), v_due, unnest(v_ids), 'queued', 0, 0, p_deadline;
     else
@@ -282,10 +271,7 @@ begin
     values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, v_ids, cardinality(v_ids))
     -- Read anew, and last: whoever parked since the lane was looked up has not seen these jobs.
     returning exists (select from tenure.lanes l where l.lane = v_lane.lane and l.parked_until > p_now) into v_parked;
-    if handed then
-      perform tenure.job_hand(p_caller, p_now, v_offer, v_ids[1], p_kind, coalesce(v_payloads[1], '{}'), v_keys[1],
-        coalesce(v_lane.attempts_max, p_tuning.attempts_max), v_lane.run_timeout_seconds, v_lane.renewals_max);
-    elsif v_parked and p_tuning.notify_open then
+    if v_parked and p_tuning.notify_open then
       perform tenure.lane_wake(array[v_lane.lane], p_now);
     end if;
   end if;

@@ -59,8 +59,6 @@ begin
     return;
   end if;
 
-  delete from tenure.offers o where o.until <= v_now and o.tenant_id = any (v_tenants);
-
   -- Held jobs have no index on their token, and the statistics of tables that are often empty lie: without this, each lease could scan all held jobs.
   perform set_config('enable_nestloop', 'off', true);
 

@@ -13,7 +13,7 @@ use crate::tls::Connector;
 #[derive(Debug)]
 pub struct Listener {
     // The connection ends with its client.
-    client: Client,
+    _client: Client,
     heard: mpsc::UnboundedReceiver<String>,
 }
 
@@ -21,17 +21,6 @@ impl Listener {
     /// The payload of the next notification; none when the connection is gone.
     pub async fn next(&mut self) -> Option<String> {
         self.heard.recv().await
-    }
-
-    /// Listens on another channel too.
-    pub async fn hear(&self, channel: &str) -> Result<()> {
-        let channel = channel.replace('"', "\"\"");
-        Ok(self.client.batch_execute(&format!("listen \"{channel}\"")).await?)
-    }
-
-    /// The connection, for what must last as long as the listening does.
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
     }
 }
 
@@ -54,7 +43,7 @@ pub async fn listen(url: &str, channel: &str) -> Result<Listener> {
             }
         }
     });
-    let listener = Listener { client, heard };
-    listener.hear(channel).await?;
-    Ok(listener)
+    let channel = channel.replace('"', "\"\"");
+    client.batch_execute(&format!("listen \"{channel}\"")).await?;
+    Ok(Listener { _client: client, heard })
 }

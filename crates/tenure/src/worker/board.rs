@@ -7,12 +7,10 @@ use super::builder::Settings;
 use super::ends::{instead_of, instead_of_poison, released};
 use super::groups::{Ask, Flow, Group};
 use super::held::{HeldRuns, lease_of};
-use super::offers::Offers;
 use super::report::Report;
 use super::trouble::jittered;
 use crate::error::Error;
 use crate::store::jobs::{ClaimedJob, End, EndAnswer, Outcome};
-use uuid::Uuid;
 
 /// How long the database notifies us after a park.
 pub(super) const PARK_SECONDS: i32 = 60;
@@ -40,10 +38,6 @@ pub(super) enum Step {
     Start(Vec<Buffered>),
     /// Say that we are idle.
     Park,
-    /// Offer so many slots; they are kept.
-    Offer(usize),
-    /// Take these offers back.
-    Withdraw(Vec<Uuid>),
     /// Nothing, until then or until somebody wakes us.
     Wait(Instant),
     /// Nothing ever again.
@@ -90,7 +84,6 @@ pub(super) struct Board {
     parking: Option<u64>,
     heard: u64,
     lanes: HashSet<i32>,
-    pub(super) offers: Offers,
     pub(super) phase: Phase,
     pub(super) report: Report,
 }
@@ -118,7 +111,6 @@ impl Board {
             parking: None,
             heard: 0,
             lanes: HashSet::new(),
-            offers: Offers::default(),
             phase,
             report: Report::default(),
         }
@@ -140,12 +132,6 @@ impl Board {
             self.under_way += 1;
             return Step::Start(start);
         }
-        let all = self.needs_all_slots();
-        let withdrawn = self.offers.withdraw(all, now);
-        if !withdrawn.is_empty() {
-            self.under_way += 1;
-            return Step::Withdraw(withdrawn);
-        }
         let ask = if claiming { self.ask(now) } else { None };
         if ask.is_some() || !self.outbox.is_empty() {
             self.under_way += 1;
@@ -160,9 +146,6 @@ impl Board {
             self.under_way += 1;
             self.parking = Some(self.heard);
             return Step::Park;
-        }
-        if let Some(offered) = self.offer(now) {
-            return Step::Offer(offered);
         }
         Step::Wait(self.wait_until(now))
     }
@@ -261,14 +244,7 @@ impl Board {
     }
 
     fn is_over(&self) -> bool {
-        // Nobody waits for the database at the very end: offers die with us.
-        let kept = if self.phase == Phase::Closing {
-            self.offers.kept()
-        } else {
-            0
-        };
-        let done =
-            self.under_way == 0 && self.free + kept == self.slots && self.buffer.is_empty() && self.held.is_empty();
+        let done = self.under_way == 0 && self.free == self.slots && self.buffer.is_empty() && self.held.is_empty();
         match self.phase {
             Phase::Working => false,
             Phase::UntilIdle => done && self.groups.iter().all(|group| group.flow == Flow::Dry),
@@ -291,33 +267,8 @@ impl Board {
         self.free > 0 && self.groups.iter().all(nothing)
     }
 
-    /// The group whose slots are offered: the one that all kinds without a limit of their own share.
-    pub(super) fn offered_group(&self) -> Option<usize> {
-        self.groups.iter().position(|group| group.room.is_none())
-    }
-
-    /// Whether there is more to do than the slots that are not offered can take.
-    fn needs_all_slots(&self) -> bool {
-        self.phase > Phase::Working || self.groups.iter().any(|group| group.flow == Flow::Flowing)
-    }
-
-    /// How many slots to offer; they are kept.
-    fn offer(&mut self, now: Instant) -> Option<usize> {
-        let lanes = self.groups[self.offered_group()?].kinds.len();
-        if self.phase > Phase::Working || self.parked.is_none() || !self.is_idle() {
-            return None;
-        }
-        let offered = self.offers.wanted(self.free, lanes, now);
-        self.free -= offered;
-        self.under_way += usize::from(offered > 0);
-        (offered > 0).then_some(offered)
-    }
-
     fn wait_until(&self, now: Instant) -> Instant {
         let mut until = self.next_poll;
-        if let Some(due) = self.offers.due(now) {
-            until = until.min(due);
-        }
         if let Some(oldest) = self.buffer.front() {
             until = until.min(oldest.give_back_at());
         }
@@ -355,7 +306,6 @@ impl Board {
 
     /// Nobody will tell us; a new listener has to park anew.
     pub(super) fn unparked(&mut self) {
-        self.offers.close();
         self.listening = false;
         self.parked = None;
     }

@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::types::Type;
-use uuid::Uuid;
-
 use super::runtime::Runtime;
 use super::trouble::Log;
-use crate::pool::{Listener, listen};
+use crate::pool::listen;
 use crate::store::kinds::lane_open;
 
 /// The channel an enqueue notifies on, with the number of the lane.
@@ -22,24 +19,15 @@ pub(super) async fn hear(runtime: Arc<Runtime>, url: String) {
         let delay = match listen(&url, CHANNEL).await {
             Ok(mut listener) => {
                 log.fine(&name);
-                if let Some(channel) = own_channel(&listener).await {
-                    runtime.board().offers.open(channel);
-                }
                 // What was enqueued before we heard has to be looked for once; the park does that.
                 runtime.board().listening = true;
                 runtime.turns.notify_one();
-                while let Some(told) = listener.next().await {
-                    if let Ok(lane) = told.parse() {
-                        if runtime.board().wake_lane(lane) {
-                            runtime.turns.notify_one();
-                        }
-                    } else if let Ok(handed) = serde_json::from_str(&told) {
-                        runtime.handed(handed);
+                while let Some(lane) = listener.next().await {
+                    if lane.parse().is_ok_and(|lane| runtime.board().wake_lane(lane)) {
+                        runtime.turns.notify_one();
                     }
                 }
                 runtime.board().unparked();
-                // Somebody has to look after what we offered.
-                runtime.turns.notify_one();
                 log.told(
                     &name,
                     "database_unreachable",
@@ -49,23 +37,6 @@ pub(super) async fn hear(runtime: Arc<Runtime>, url: String) {
             Err(error) => log.trouble(&name, &error),
         };
         tokio::time::sleep(delay).await;
-    }
-}
-
-/// A channel that nobody else knows, where jobs may be handed to us. The lock says that we live: it goes with the connection.
-async fn own_channel(listener: &Listener) -> Option<String> {
-    let channel = format!("tenure_hand_{}", Uuid::new_v4().simple());
-    let lock = "select pg_catalog.pg_advisory_lock(tenure.offer_lock($1))";
-    let opened = async {
-        listener.client().query_typed(lock, &[(&channel, Type::TEXT)]).await?;
-        listener.hear(&channel).await
-    };
-    match opened.await {
-        Ok(()) => Some(channel),
-        Err(error) => {
-            tracing::debug!(code = error.code(), "no jobs can be handed over: {error}");
-            None
-        }
     }
 }
 

@@ -40,7 +40,6 @@ mod life;
 mod line;
 mod listening;
 mod middleware;
-mod offers;
 mod report;
 mod run;
 mod runtime;

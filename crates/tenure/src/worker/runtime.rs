@@ -8,20 +8,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::board::{Board, Phase};
+use super::board::Board;
 use super::builder::Settings;
 use super::context::{Context, Home};
 use super::ends::{end_of, released};
 use super::held::{Held, Overdue, lease_of, run_id};
 use super::kind::Kind;
-use super::offers::Handed;
 use super::run::{Outcome, Run};
 use super::trouble::Log;
 use crate::pool::Pool;
-use crate::store::jobs::{self, ClaimedJob, End};
-
-/// A hand-over takes no longer than this to reach us: its lease began when it was made.
-const HAND_OVER_MAX: Duration = Duration::from_millis(50);
+use crate::store::jobs::{ClaimedJob, End};
 
 /// A worker at work.
 pub(super) struct Runtime {
@@ -123,47 +119,6 @@ impl Runtime {
             self.timers.notify_waiters();
         }
         self.spawn(pending, group);
-    }
-
-    /// A job came by itself.
-    pub(super) fn handed(self: &Arc<Runtime>, handed: Handed) {
-        let Some(token) = self.board().offers.take(&handed) else {
-            return;
-        };
-        let asked = Instant::now().checked_sub(HAND_OVER_MAX).unwrap_or_else(Instant::now);
-        if let Some(job) = handed.job(token) {
-            return self.run_handed(vec![job], asked);
-        }
-        // It is too large for a notification.
-        let runtime = self.clone();
-        tokio::spawn(async move {
-            let held = async { jobs::held(&*runtime.pool.get().await?, token).await };
-            match held.await {
-                Ok(jobs) if !jobs.is_empty() => runtime.run_handed(jobs, asked),
-                _ => {
-                    tracing::warn!("a job that was handed over could not be read; its lease will run out");
-                    let mut board = runtime.board();
-                    let group = board.offered_group().unwrap_or_default();
-                    board.release(group, 1);
-                }
-            }
-        });
-    }
-
-    /// Runs what was handed to us; its slot was kept.
-    pub(super) fn run_handed(self: &Arc<Runtime>, jobs: Vec<ClaimedJob>, asked: Instant) {
-        let mut board = self.board();
-        let group = board.offered_group().unwrap_or_default();
-        board.report.claimed += jobs.len() as u64;
-        if board.phase == Phase::Closing {
-            board.release(group, jobs.len());
-            board.give_all_back(&jobs);
-            drop(board);
-        } else {
-            drop(board);
-            self.dispatch(jobs, asked, group);
-        }
-        self.turns.notify_one();
     }
 
     /// Each on a task of its own. Not under the lock: a runtime that shuts down drops a task where it is spawned, and

@@ -10,7 +10,6 @@ use uuid::Uuid;
 use super::board::{Buffered, PARK_SECONDS, Phase, Step};
 use super::groups::Ask;
 use super::line::Line;
-use super::offers::OFFER_SECONDS;
 use super::runtime::Runtime;
 use super::trouble::Trouble;
 use crate::error::{Error, Result};
@@ -71,8 +70,6 @@ impl Turns {
                 Step::Turn { ends, ask } => self.turn(ends, ask).await?,
                 Step::Start(batch) => self.start(batch).await,
                 Step::Park => self.park().await,
-                Step::Offer(slots) => self.offer(slots).await,
-                Step::Withdraw(tokens) => self.withdraw(tokens).await,
                 Step::Finished | Step::Wait(_) => {}
             }
             let mut board = runtime.board();
@@ -305,70 +302,6 @@ impl Turns {
             Err(error) => {
                 runtime.board().park_failed();
                 self.hold(&error);
-            }
-        }
-    }
-
-    /// Offers slots: from then on a job may come by itself.
-    async fn offer(&mut self, slots: usize) {
-        let runtime = self.runtime.clone();
-        let (group, channel, kinds) = {
-            let mut board = runtime.board();
-            let group = board.offered_group().unwrap_or_default();
-            (group, board.offers.make(), board.kinds(group))
-        };
-        let tokens: Vec<Uuid> = (0..slots).map(|_| Uuid::new_v4()).collect();
-        let answer = match channel {
-            Some(channel) => {
-                let mut claim = Claim::new(&*runtime.settings.name).kinds(kinds);
-                claim.executor = runtime.settings.executor.clone();
-                claim.lease_seconds = runtime.settings.lease_seconds();
-                self.ask(async |client| jobs::offer(client, &tokens, &channel, &claim, OFFER_SECONDS).await)
-                    .await
-            }
-            None => Ok(Vec::new()),
-        };
-        let early = {
-            let mut board = runtime.board();
-            match answer {
-                Ok(offers) => {
-                    board.release(group, slots - offers.len());
-                    board.offers.made(offers, Instant::now())
-                }
-                Err(error) => {
-                    tracing::debug!(code = error.code(), "slots not offered: {error}");
-                    board.offers.failed(tokens, Instant::now());
-                    Vec::new()
-                }
-            }
-        };
-        for handed in early {
-            runtime.handed(handed);
-        }
-    }
-
-    /// Takes offers back. What is not to be had any more has been handed to us, and is looked for if we did not hear of it.
-    async fn withdraw(&mut self, tokens: Vec<Uuid>) {
-        let runtime = self.runtime.clone();
-        let answer = self.ask(async |client| jobs::withdraw(client, &tokens).await).await;
-        let withdrawn = answer.unwrap_or_else(|error| {
-            tracing::debug!(code = error.code(), "offers not taken back: {error}");
-            Vec::new()
-        });
-        {
-            let mut board = runtime.board();
-            let group = board.offered_group().unwrap_or_default();
-            let free = board.offers.withdrawn(&withdrawn, Instant::now());
-            board.release(group, free);
-        }
-        for token in tokens.into_iter().filter(|token| !withdrawn.contains(token)) {
-            let asked = Instant::now();
-            let Ok(jobs) = self.ask(async |client| jobs::held(client, token).await).await else {
-                continue;
-            };
-            let ours = !jobs.is_empty() && runtime.board().offers.found(token);
-            if ours {
-                runtime.run_handed(jobs, asked);
             }
         }
     }

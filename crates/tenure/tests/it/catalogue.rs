@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use crate::fixture::{Db, get, rows, try_rows};
 
 /// The tables of the hot path: row-level security holds for readers, but is not forced on the owner's functions.
-const HOT: [&str; 12] = [
+const HOT: [&str; 11] = [
     "active",
     "attempts",
     "delayed",
@@ -15,7 +15,6 @@ const HOT: [&str; 12] = [
     "kinds",
     "lanes",
     "leases",
-    "offers",
     "ready",
     "tunings",
 ];

@@ -12,11 +12,11 @@ pub use claim::{Claim, ClaimHint, ClaimMode, ClaimedJob, claim, claim_many, held
 pub use end::{
     End, EndAnswer, Outcome, acknowledge_cancel, complete, end_many, fail, fail_permanently, release, snooze,
 };
-pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_many, enqueue_now};
+pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_many};
 pub use hold::{Beat, Started, heartbeat, heartbeat_many, progress, start, start_many};
 pub use operate::{CancelMode, cancel, dead_letter, retry};
 pub use read::{JobFilter, JobSummary, Moment, explain, list, show, timeline};
-pub use turn::{Offer, Turn, offer, park, turn, withdraw};
+pub use turn::{Turn, park, turn};
 
 use uuid::Uuid;
 
