@@ -159,8 +159,8 @@ CREATE FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) RETURNS vo
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- check_payload(text, jsonb, bigint); Type: FUNCTION
-CREATE FUNCTION tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max bigint) RETURNS void
+-- check_payload(text, json, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -382,8 +382,8 @@ CREATE FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executo
     LANGUAGE plpgsql
     AS $$...$$;
 
--- forbidden_path(jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.forbidden_path(p_payload jsonb) RETURNS text
+-- forbidden_path(json); Type: FUNCTION
+CREATE FUNCTION tenure.forbidden_path(p_payload json) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$...$_$;
 
@@ -933,6 +933,11 @@ CREATE FUNCTION tenure.refuse_gate(p_key text) RETURNS void
 CREATE FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_token(); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_token() RETURNS integer
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], uuid[]); Type: FUNCTION
@@ -2292,8 +2297,8 @@ GRANT ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min big
 -- FUNCTION check_pairs(p_job_ids uuid[], p_tokens uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FROM PUBLIC;
 
--- FUNCTION check_payload(p_what text, p_payload jsonb, p_bytes_max bigint); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_payload(p_what text, p_payload jsonb, p_bytes_max bigint) FROM PUBLIC;
+-- FUNCTION check_payload(p_what text, p_payload json, p_bytes_max bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) FROM PUBLIC;
 
 -- FUNCTION check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) FROM PUBLIC;
@@ -2497,8 +2502,8 @@ GRANT ALL ON FUNCTION tenure.executor_list() TO tenure_server, tenure_admin, ten
 -- FUNCTION executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone) FROM PUBLIC;
 
--- FUNCTION forbidden_path(p_payload jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload jsonb) FROM PUBLIC;
+-- FUNCTION forbidden_path(p_payload json); Type: ACL
+REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload json) FROM PUBLIC;
 
 -- FUNCTION gate_set(p_key text, p_position text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) FROM PUBLIC;
@@ -2797,6 +2802,9 @@ REVOKE ALL ON FUNCTION tenure.refuse_gate(p_key text) FROM PUBLIC;
 
 -- FUNCTION refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) FROM PUBLIC;
+
+-- FUNCTION refuse_token(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_token() FROM PUBLIC;
 
 -- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) FROM PUBLIC;

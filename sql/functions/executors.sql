@@ -38,7 +38,7 @@ begin
   perform tenure.check_executor(p_executor);
   perform tenure.check_driven(v_caller, p_executor);
   perform tenure.check_word('value_unknown', 'heartbeat status', p_status, array['ok', 'warn', 'error']);
-  perform tenure.check_payload('metadata', p_metadata, tenure.limit_of('metadata_bytes_max'));
+  perform tenure.check_payload('metadata', p_metadata::json, tenure.limit_of('metadata_bytes_max'));
   -- Taken before the row is: a claim of the same worker tries this lock and passes by instead of waiting.
   perform pg_advisory_xact_lock(hashtextextended(p_name, v_caller.tenant_id));
   select h.instance <> p_instance

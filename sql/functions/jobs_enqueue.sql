@@ -10,11 +10,7 @@ as $$
 declare
   v_text text;
 begin
-  if octet_length(p_payload::text) > tenure.limit_of('payload_bytes_max') then
-    perform tenure.refuse('payload_too_large', format('The payload%s has %s bytes.', p_place, octet_length(p_payload::text)),
-      format('It has at most %s bytes, measured uncompressed: it carries references, not data.', tenure.limit_of('payload_bytes_max')), 'Store the bytes elsewhere and pass a reference.');
-  end if;
-  perform tenure.check_payload('payload' || p_place, p_payload::jsonb, 2 * tenure.limit_of('payload_bytes_max'));
+  perform tenure.check_payload('payload' || p_place, p_payload, tenure.limit_of('payload_bytes_max'));
   if p_key is not null then
     if tenure.is_blank(p_key) then
       perform tenure.refuse('name_blank', format('The idempotency key%s is blank.', p_place), 'A blank key would make unrelated jobs duplicates of each other.',

@@ -100,7 +100,7 @@ begin
          exists (select from tenure.ready r where r.lane = p_hint_lane and r.rank < p_hint_rank) as better
     into v_look;
   if v_look.reused then
-    perform tenure.refuse('token_reused', 'This token has a lease already.', 'Every claim brings a new one.', 'See what it holds with tenure.job_held(token), or use a new token.');
+    perform tenure.refuse_token();
   end if;
   if v_look.ticked_at is null or v_look.ticked_at <= v_now - make_interval(secs => v_tuning.stale_seconds / 3.0) then
     perform tenure.executor_seen(v_tenant, p_worker, p_executor, v_terms.lanes[1], v_caller.principal, v_tuning, v_now);
@@ -183,7 +183,8 @@ begin
         ), leased as (
           insert into tenure.leases as l (token, lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, held)
           select v_token, v_lane, v_tenant, p_worker, v_terms.executors[v_at], v_caller.principal, v_now, v_now + v_lease, v_terms.lease_seconds[v_at], b.held from batch b
-          on conflict on constraint leases_pkey do update set held = l.held + excluded.held
+          -- A second pick of this turn adds to its lease; that of anybody else with the same token, who was under way when we looked, is not ours.
+          on conflict on constraint leases_pkey do update set held = case when l.leased_at = excluded.leased_at then l.held + excluded.held else tenure.refuse_token() end
         ), told as (
           insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count, data)
           select (select i.epoch from tenure.installation i), v_now, v_tenant, v_lane, m.kind, v_caller.principal, b.job_ids, b.runs, b.held, jsonb_build_object('worker', p_worker)
@@ -221,6 +222,16 @@ begin
     end if;
     exit when v_want <= 0;
   end loop;
+end
+$$;
+
+-- Refuses a token that has a lease already. It stands where a number is wanted, and never answers one.
+create or replace function tenure.refuse_token() returns integer
+language plpgsql
+as $$
+begin
+  perform tenure.refuse('token_reused', 'This token has a lease already.', 'Every claim brings a new one.', 'See what it holds with tenure.job_held(token), or use a new token.');
+  return null;
 end
 $$;
 

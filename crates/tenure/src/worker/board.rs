@@ -268,6 +268,10 @@ impl Board {
     }
 
     fn wait_until(&self, now: Instant) -> Instant {
+        if self.phase >= Phase::Draining {
+            // Nothing is looked for any more; whoever ends a run wakes us.
+            return now + self.poll_interval.min(Duration::from_secs(1));
+        }
         let mut until = self.next_poll;
         if let Some(oldest) = self.buffer.front() {
             until = until.min(oldest.give_back_at());

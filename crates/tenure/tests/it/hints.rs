@@ -3,7 +3,9 @@
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::fixture::{Db, check_invariants, claim, enqueue, enqueue_with, rows, run, verb};
+use crate::fixture::{
+    Db, check_invariants, claim, enqueue, enqueue_with, raised, rows, run, try_rows, until_blocked, verb,
+};
 
 /// Claims with the hint that the last row of a full batch gives.
 async fn hinted(client: &Client, limit: i32, hint: (i32, i16, jiff::Timestamp, jiff::Timestamp)) -> Vec<Uuid> {
@@ -110,4 +112,28 @@ async fn a_claim_that_keeps_to_its_hint_passes_over_what_lies_before_it() {
         "no hint is good for ever"
     );
     check_invariants(&c).await;
+}
+
+/// The answer of a claim was lost, its transaction is not over yet, and its worker claims again with the same token: whoever comes second is refused, and nothing
+/// is held that nobody was told of. Rule: 9, 19.
+#[tokio::test]
+async fn two_claims_under_way_with_one_token_never_share_a_lease() {
+    let db = Db::open().await;
+    let (first, second, watch) = (db.client().await, db.client().await, db.client().await);
+    for _ in 0..4 {
+        enqueue(&watch, "a").await;
+    }
+    let token = Uuid::new_v4();
+    let claim = "select job_id from tenure.job_claim_many('w', p_limit => 2, p_token => $1)";
+    run(&first, "begin").await;
+    assert_eq!(rows(&first, claim, &[&token]).await.len(), 2);
+    let again = async { try_rows(&second, claim, &[&token]).await };
+    let (refused, ()) = tokio::join!(again, async {
+        until_blocked(&watch, "job_claim_many").await;
+        run(&first, "commit").await;
+    });
+    raised(refused, "token_reused");
+    let held = rows(&watch, "select job_id from tenure.job_held($1)", &[&token]).await;
+    assert_eq!(held.len(), 2, "the first claim stands alone");
+    check_invariants(&watch).await;
 }

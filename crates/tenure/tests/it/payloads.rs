@@ -41,6 +41,9 @@ async fn a_forbidden_key_is_found_however_it_is_written() {
         (r#"{"a": "\"", "secret":1}"#, "$.secret"),
         (r#"{"a": [{"\u0053SN": null}]}"#, "$.a[0].SSN"),
         ("{\"to\u{212a}en\": 1}", "$[\"to\u{212a}en\"]"),
+        // Of two equal keys jsonb would keep the last, and forget what is in the first.
+        (r#"{"a": {"token": "s"}, "a": 1}"#, "$.a.token"),
+        (r#"{"a": {"\u0074oken": "s"}, "a": "\u00e4"}"#, "$.a.token"),
     ] {
         for way in WAYS {
             let told = raised(try_rows(&c, way, &[&text]).await, "payload_forbidden_key");
@@ -65,8 +68,9 @@ async fn a_forbidden_key_is_found_however_it_is_written() {
 async fn a_payload_with_a_character_that_no_text_has_is_refused() {
     let db = Db::open().await;
     let c = db.client().await;
+    let urgent = "select job_id from tenure.job_enqueue_many(array['a'], array[$1]::json[], p_priorities => array[9])";
     for text in [r#"{"a": "\u0000"}"#, r#"{"a": "\ud800"}"#, "{\"a\": }", "[1]", "3"] {
-        for way in WAYS {
+        for way in WAYS.into_iter().chain([urgent]) {
             let error = try_rows(&c, way, &[&text]).await.expect_err(text);
             let code = error
                 .as_db_error()
