@@ -172,10 +172,10 @@ declare
   v_gone  record;
 begin
   if p_results is not null or p_result_refs is not null or p_delay_seconds is not null or (v_token = all (p_tokens) and 'succeeded' = all (p_outcomes)) is not true
-     or cardinality(p_job_ids) <> cardinality(p_tokens) or cardinality(p_job_ids) <> cardinality(p_outcomes) or cardinality(p_job_ids) > 1000 then
+     or cardinality(p_job_ids) <> cardinality(p_tokens) or cardinality(p_job_ids) <> cardinality(p_outcomes) or cardinality(p_job_ids) > tenure.limit_of('batch_rows_max') then
     return null;
   end if;
-  select min(l.lane) as lane, count(*) as lanes, min(l.owner) as owner, min(l.principal) as principal, min(l.leased_at) as leased_at, min(l.held) as held
+  select min(l.lane) as lane, count(*) as lanes, min(l.owner) as owner, min(l.principal) as principal, min(l.leased_at) as leased_at
     into v_lease
     from tenure.leases l where l.token = v_token and l.until > p_now and l.tenant_id = p_caller.tenant_id;
   if v_lease.lanes <> 1 then

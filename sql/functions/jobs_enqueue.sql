@@ -97,7 +97,7 @@ begin
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
-  if v_rows not between 1 and 1000 then
+  if v_rows not between 1 and tenure.limit_of('batch_rows_max') then
     perform tenure.refuse('batch_too_large', format('The batch has %s jobs.', v_rows), format('A batch has 1 to %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
       'Split it.');
   end if;
@@ -199,12 +199,12 @@ begin
   end if;
 
   -- One pass over the jobs: ids, key hashes, and whether everything is in order. Ids grow within the batch: they are its order;
-  -- what is random in them is drawn once. For a single job, starting up the
-  -- statement would take longer than all the rest of its checks.
+  -- what is random in them is drawn once. For a single job, starting up the statement would take longer than all the rest of its checks.
   if p_rows = 1 then
     v_text := p_payloads[1]::text;
     ids := array[coalesce(p_job_id, (lpad(to_hex(v_micros / 1000), 12, '0') || to_hex(28672 + v_micros % 1000 * 4096 / 1000) || v_tail)::uuid)];
-    v_fine := (v_text is null or (json_typeof(p_payloads[1]) = 'object' and octet_length(v_text) <= 8192)) and (p_keys[1] is null or (length(p_keys[1]) <= 255 and ascii(p_keys[1]) between 33 and 126));
+    v_fine := (v_text is null or (json_typeof(p_payloads[1]) = 'object' and octet_length(v_text) <= tenure.limit_of('payload_bytes_max')))
+      and (p_keys[1] is null or (length(p_keys[1]) <= tenure.limit_of('key_chars_max') and ascii(p_keys[1]) between 33 and 126));
     hashes := array[null];
     if p_keys[1] is not null then
       hashes := array[tenure.key_hash(v_tenant, p_kind, p_keys[1])];
@@ -212,8 +212,8 @@ begin
   else
     select array_agg((lpad(to_hex((v_micros + t.n) / 1000), 12, '0') || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000) || v_tail)::uuid),
            array_agg(case when t.key is not null then tenure.key_hash(v_tenant, p_kind, t.key) end),
-           bool_and((t.payload is null or (json_typeof(t.payload) = 'object' and octet_length(t.payload::text) <= 8192))
-             and (t.key is null or (length(t.key) <= 255 and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))),
+           bool_and((t.payload is null or (json_typeof(t.payload) = 'object' and octet_length(t.payload::text) <= tenure.limit_of('payload_bytes_max')))
+             and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))),
            string_agg(t.payload::text, '')
       into ids, hashes, v_fine, v_text
       from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload, unnest(p_keys) as key) t;

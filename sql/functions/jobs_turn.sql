@@ -78,7 +78,7 @@ begin
     return next;
     return;
   end if;
-  if p_worker ~ '[^!-~]' or p_worker = '' or length(p_worker) > 100 or p_limit not between 1 and 1000 or p_mode not in ('leased', 'started') or p_executor is not null
+  if p_worker ~ '[^!-~]' or p_worker = '' or length(p_worker) > 100 or p_limit not between 1 and tenure.limit_of('batch_rows_max') or p_mode not in ('leased', 'started') or p_executor is not null
      or p_lease_seconds is not null or (p_worker || p_limit || p_mode) is null then
     perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, p_limit, p_lease_seconds, p_mode);
   end if;
