@@ -236,7 +236,8 @@ async fn a_job_that_keeps_moving_is_still_cancelled() {
     let db = Db::open().await;
     let (mover, canceller) = (db.client().await, db.client().await);
     for round in 0..25 {
-        let job = enqueue(&mover, "a").await;
+        // More attempts than moves: it cannot die of them before somebody cancels it.
+        let job = enqueue_with(&mover, "a", ", p_attempts_max => 100").await;
         let moving = async {
             for _ in 0..40 {
                 let Some(held) = claim_with(&mover, "w", ", p_mode => 'started'").await.pop() else {
