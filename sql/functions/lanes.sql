@@ -143,18 +143,14 @@ end
 $$;
 
 -- Wakes the workers parked on a lane, once: whoever wakes them takes the park away, and a worker that finds nothing parks again. Nobody parked, nobody notified: a
--- notification on every enqueue would serialise all commits. While another session is about to wake the same lane there is nothing to add; polling covers its failure.
+-- notification on every enqueue would serialise all commits.
 create or replace function tenure.lane_wake(p_lanes integer[], p_now timestamptz) returns void
 language plpgsql
 as $$
-declare
-  v_lane integer;
 begin
-  for v_lane in
-    select l.lane from tenure.lanes l where l.lane = any (array(select distinct x from unnest(p_lanes) x)) and l.parked_until > p_now order by l.lane for no key update skip locked
-  loop
-    update tenure.lanes l set parked_until = null where l.lane = v_lane;
-    perform pg_notify('tenure_lane', v_lane::text);
-  end loop;
+  perform pg_notify('tenure_lane', l.lane::text) from tenure.lanes l where l.lane = any (p_lanes) and l.parked_until > p_now;
+  -- Who has the row wakes them too, but nobody knows when that commits: so only the update waits for nobody, and the notification is sent in any case.
+  update tenure.lanes l set parked_until = null
+   where l.lane in (select k.lane from tenure.lanes k where k.lane = any (p_lanes) and k.parked_until > p_now order by k.lane for no key update skip locked);
 end
 $$;

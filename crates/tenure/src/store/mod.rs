@@ -30,7 +30,9 @@ mod payload;
 pub mod retention;
 pub mod tenants;
 mod timestamp;
+mod transactions;
 
 pub use identity::{as_tenant, for_every_tenant, now};
 pub use payload::Payload;
 pub use timestamp::Timestamp;
+pub use transactions::{Snapshot, open_transactions};

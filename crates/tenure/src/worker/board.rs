@@ -1,21 +1,18 @@
 //! What a worker has to do next. Decides and waits for nothing: the loops ask it, act, and tell it what came of it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::builder::Settings;
 use super::ends::{instead_of, instead_of_poison, released};
 use super::groups::{Ask, Flow, Group};
 use super::held::{HeldRuns, lease_of};
+use super::parking::Parking;
 use super::report::Report;
 use super::trouble::jittered;
 use crate::error::Error;
+use crate::store::Snapshot;
 use crate::store::jobs::{ClaimedJob, End, EndAnswer, Outcome};
-
-/// How long the database notifies us after a park.
-pub(super) const PARK_SECONDS: i32 = 60;
-/// A park is renewed after this time.
-const PARK_AGAIN: Duration = Duration::from_secs(PARK_SECONDS as u64 / 2);
 
 /// How far a worker's life is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +35,8 @@ pub(super) enum Step {
     Start(Vec<Buffered>),
     /// Say that we are idle.
     Park,
+    /// Find out which transactions are open.
+    AskOpen,
     /// Nothing, until then or until somebody wakes us.
     Wait(Instant),
     /// Nothing ever again.
@@ -77,13 +76,7 @@ pub(super) struct Board {
     poll_interval: Duration,
     next_poll: Instant,
     hold_until: Option<Instant>,
-    /// Somebody hears notifications.
-    pub(super) listening: bool,
-    parked: Option<Instant>,
-    /// A park is under way; how many notifications had been heard before.
-    parking: Option<u64>,
-    heard: u64,
-    lanes: HashSet<i32>,
+    pub(super) parking: Parking,
     pub(super) phase: Phase,
     pub(super) report: Report,
 }
@@ -106,11 +99,7 @@ impl Board {
             poll_interval: settings.poll_interval,
             next_poll: now + jittered(settings.poll_interval),
             hold_until: None,
-            listening: false,
-            parked: None,
-            parking: None,
-            heard: 0,
-            lanes: HashSet::new(),
+            parking: Parking::default(),
             phase,
             report: Report::default(),
         }
@@ -127,6 +116,7 @@ impl Board {
             self.next_poll = now + jittered(self.poll_interval);
             self.wake();
         }
+        self.groups.iter_mut().for_each(|group| group.look_whole(now));
         self.give_back(now);
         if claiming && let Some(start) = self.start() {
             self.under_way += 1;
@@ -142,10 +132,16 @@ impl Board {
             self.phase = self.phase.max(Phase::Draining);
             return Step::Finished;
         }
-        if claiming && self.is_park_due(now) {
-            self.under_way += 1;
-            self.parking = Some(self.heard);
-            return Step::Park;
+        if claiming && self.is_idle() {
+            if self.parking.is_due(now) {
+                self.under_way += 1;
+                self.parking.begin();
+                return Step::Park;
+            }
+            if self.parking.ask(now) {
+                self.under_way += 1;
+                return Step::AskOpen;
+            }
         }
         Step::Wait(self.wait_until(now))
     }
@@ -252,15 +248,6 @@ impl Board {
         }
     }
 
-    fn is_park_due(&self, now: Instant) -> bool {
-        self.listening
-            && self.parking.is_none()
-            && self.is_idle()
-            && self
-                .parked
-                .is_none_or(|parked| now.duration_since(parked) >= PARK_AGAIN)
-    }
-
     /// There are slots, and nothing to be had for them.
     fn is_idle(&self) -> bool {
         let nothing = |group: &Group| group.flow == Flow::Dry || group.room == Some(0);
@@ -276,8 +263,9 @@ impl Board {
         if let Some(oldest) = self.buffer.front() {
             until = until.min(oldest.give_back_at());
         }
-        if self.listening && self.parking.is_none() && self.is_idle() {
-            until = until.min(self.parked.map_or(now, |parked| parked + PARK_AGAIN));
+        if self.is_idle() {
+            let owed = self.groups.iter().filter_map(Group::whole_look_owed);
+            until = owed.chain(self.parking.next(now)).fold(until, Instant::min);
         }
         until
     }
@@ -287,36 +275,26 @@ impl Board {
         self.groups.iter_mut().for_each(Group::wake);
     }
 
-    /// There is work in this lane. Says whether it is one of ours. A park is good for one notification: who is awake is
-    /// not woken again, so it takes a new one before the next wait.
+    /// There is work in this lane. Says whether it is one of ours.
     pub(super) fn wake_lane(&mut self, lane: i32) -> bool {
-        self.heard += 1;
-        let ours = self.lanes.contains(&lane);
+        let ours = self.parking.hear(lane);
         if ours {
-            self.parked = None;
             self.wake();
         }
         ours
     }
 
-    /// The park stands: whatever comes from now on is told, unless it was told before we knew the lanes. What came before
-    /// is found by one more look.
-    pub(super) fn parked(&mut self, lanes: Vec<i32>, now: Instant) {
-        let unheard = self.parking.take() == Some(self.heard);
-        self.parked = unheard.then_some(now);
-        self.lanes = lanes.into_iter().collect();
+    /// The park stands. What came before is found by one more look; what these open transactions bring, as they end.
+    pub(super) fn parked(&mut self, lanes: Vec<i32>, open: Vec<u64>, now: Instant) {
+        self.parking.stands(lanes, open, now);
         self.wake();
     }
 
-    /// Nobody will tell us; a new listener has to park anew.
-    pub(super) fn unparked(&mut self) {
-        self.listening = false;
-        self.parked = None;
-    }
-
-    /// The park failed.
-    pub(super) fn park_failed(&mut self) {
-        self.parking = None;
+    /// This is what is open now.
+    pub(super) fn told_open(&mut self, snapshot: &Snapshot, now: Instant) {
+        if self.parking.answered(|id| snapshot.is_open(id), now) {
+            self.wake();
+        }
     }
 
     /// The claim brought these jobs; the slots it kept beyond them are free again.

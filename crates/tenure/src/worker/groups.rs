@@ -36,6 +36,8 @@ pub(super) struct Group {
     lane_after: Option<i32>,
     hint: Option<ClaimHint>,
     whole_look_at: Instant,
+    /// The last look began where a claim had ended, so something may lie before.
+    owes_whole_look: bool,
 }
 
 /// A claim under way.
@@ -62,6 +64,19 @@ impl Group {
             lane_after: None,
             hint: None,
             whole_look_at: now,
+            owes_whole_look: false,
+        }
+    }
+
+    /// When to look at the whole lane, if nothing was found and that was not the whole.
+    pub(super) fn whole_look_owed(&self) -> Option<Instant> {
+        (self.owes_whole_look && self.flow == Flow::Dry).then_some(self.whole_look_at)
+    }
+
+    /// Looks at the whole lane if it is time.
+    pub(super) fn look_whole(&mut self, now: Instant) {
+        if self.whole_look_owed().is_some_and(|at| at <= now) {
+            self.wake();
         }
     }
 
@@ -83,6 +98,7 @@ impl Group {
             // One of the loops looks; the others need not.
             self.whole_look_at = now + WHOLE_LOOK_EVERY;
         }
+        self.owes_whole_look = hint.is_some();
         Ask {
             group,
             limit,
@@ -172,8 +188,19 @@ mod tests {
         let second = group.ask(0, 10, false, start + WHOLE_LOOK_EVERY / 2);
         assert_eq!(second.hint.map(|hint| hint.due), Some(job(7).due));
         group.answered(&second, &[], start + WHOLE_LOOK_EVERY / 2);
+        assert_eq!(group.flow, Flow::Dry);
+        assert_eq!(
+            group.whole_look_owed(),
+            Some(start + WHOLE_LOOK_EVERY),
+            "something may lie before"
+        );
+        group.look_whole(start + WHOLE_LOOK_EVERY / 2);
+        assert_eq!(group.flow, Flow::Dry);
+        group.look_whole(start + WHOLE_LOOK_EVERY);
+        assert_eq!(group.flow, Flow::Asked);
         let whole = group.ask(0, 10, false, start + WHOLE_LOOK_EVERY);
         assert!(whole.hint.is_none(), "an empty answer keeps the hint, but not for ever");
+        assert_eq!(group.whole_look_owed(), None);
         let other = group.ask(0, 10, false, start + WHOLE_LOOK_EVERY);
         assert!(other.hint.is_some(), "one loop looks at the whole lane, not every loop");
 

@@ -20,14 +20,14 @@ pub(super) async fn hear(runtime: Arc<Runtime>, url: String) {
             Ok(mut listener) => {
                 log.fine(&name);
                 // What was enqueued before we heard has to be looked for once; the park does that.
-                runtime.board().listening = true;
+                runtime.board().parking.listen();
                 runtime.turns.notify_one();
                 while let Some(lane) = listener.next().await {
                     if lane.parse().is_ok_and(|lane| runtime.board().wake_lane(lane)) {
                         runtime.turns.notify_one();
                     }
                 }
-                runtime.board().unparked();
+                runtime.board().parking.close();
                 log.told(
                     &name,
                     "database_unreachable",

@@ -40,6 +40,7 @@ mod life;
 mod line;
 mod listening;
 mod middleware;
+mod parking;
 mod report;
 mod run;
 mod runtime;

@@ -7,13 +7,15 @@ use tokio::time::sleep_until;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::board::{Buffered, PARK_SECONDS, Phase, Step};
+use super::board::{Buffered, Phase, Step};
 use super::groups::Ask;
 use super::line::Line;
+use super::parking::PARK_SECONDS;
 use super::runtime::Runtime;
 use super::trouble::Trouble;
 use crate::error::{Error, Result};
 use crate::store::jobs::{self, Claim, ClaimMode, ClaimedJob, End, Hold, Turn};
+use crate::store::{Snapshot, open_transactions};
 
 /// A statement that is not answered in this time never will be: the connection is given up.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -70,6 +72,7 @@ impl Turns {
                 Step::Turn { ends, ask } => self.turn(ends, ask).await?,
                 Step::Start(batch) => self.start(batch).await,
                 Step::Park => self.park().await,
+                Step::AskOpen => self.ask_open().await,
                 Step::Finished | Step::Wait(_) => {}
             }
             let mut board = runtime.board();
@@ -295,12 +298,27 @@ impl Turns {
         let kinds: Vec<String> = runtime.kinds.keys().cloned().collect();
         let executor = runtime.settings.executor.as_deref();
         let parked = self
-            .ask(async |client| jobs::park(client, executor, Some(&kinds), Some(PARK_SECONDS)).await)
+            .ask(async |client| {
+                let lanes = jobs::park(client, executor, Some(&kinds), Some(PARK_SECONDS)).await?;
+                // Only now: the park has committed, and whoever begins from here on sees it.
+                Ok((lanes, open_transactions(client).await?))
+            })
             .await;
         match parked {
-            Ok(lanes) => runtime.board().parked(lanes, Instant::now()),
+            Ok((lanes, open)) => runtime.board().parked(lanes, open, Instant::now()),
             Err(error) => {
-                runtime.board().park_failed();
+                runtime.board().parking.failed();
+                self.hold(&error);
+            }
+        }
+    }
+
+    /// Finds out which transactions have ended that were open when we parked.
+    async fn ask_open(&mut self) {
+        match self.ask(async |client| Snapshot::now(client).await).await {
+            Ok(snapshot) => self.runtime.board().told_open(&snapshot, Instant::now()),
+            Err(error) => {
+                self.runtime.board().parking.unanswered(Instant::now());
                 self.hold(&error);
             }
         }

@@ -109,6 +109,24 @@ async fn a_worker_that_parks_and_looks_once_more_misses_nothing() {
     assert!(found == 2 || !heard(&c, &mut receiver).await.is_empty());
 }
 
+/// A transaction that has enqueued and stays open wakes the worker when it commits, and nobody knows when that is. Rule: 19.
+#[tokio::test]
+async fn an_enqueue_that_stays_open_does_not_keep_others_from_waking_a_worker() {
+    let db = Db::open().await;
+    let (c, open) = (db.client().await, db.direct().await);
+    let (worker, mut receiver) = listen(&db).await;
+    let lane: i32 = get(&c, "select tenure.lane_open('report')", &[]).await;
+    park(&worker, "").await;
+    run(&open, "begin; select tenure.job_enqueue('report')").await;
+    for _ in 0..2 {
+        enqueue(&c, "report").await;
+        assert_eq!(heard(&c, &mut receiver).await, [lane.to_string()]);
+        park(&worker, "").await;
+    }
+    run(&open, "commit").await;
+    assert_eq!(heard(&c, &mut receiver).await, [lane.to_string()]);
+}
+
 /// Rule: 19.
 #[tokio::test]
 async fn a_park_covers_what_the_caller_may_claim_and_is_not_written_over_and_over() {

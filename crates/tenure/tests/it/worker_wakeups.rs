@@ -1,11 +1,11 @@
 //! A worker hears of new work, or finds it.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tenure::worker::Context;
 
-use crate::fixture::{Db, enqueue, enqueue_with, run, until};
+use crate::fixture::{Db, enqueue, enqueue_with, get, run, until};
 use crate::worker_scene::{AtWork, worker};
 
 /// The poll is an hour away, so only the notification explains that the job runs. Rule: 19.
@@ -78,5 +78,42 @@ async fn a_worker_listens_again_when_its_connection_was_cut() {
         "its end",
     )
     .await;
+    assert_eq!(at_work.stop().await.succeeded, 1);
+}
+
+/// A worker has parked, and looked for jobs once more after that.
+const LOOKED: &str = "select exists (
+    select from pg_stat_activity s, tenure.lanes l
+     where s.datname = current_database() and s.state = 'idle' and s.query_start > l.parked_until - interval '60 seconds'
+       and (s.query like '%tenure.job_turn(%' or s.query = 'select pg_catalog.pg_current_snapshot()::text')
+       and s.query not like '%pg_stat_activity%')";
+
+const PARK: &str = "select max(parked_until) from tenure.lanes";
+
+/// An enqueue that looked for parked workers before there was one, and commits after the worker has looked for jobs. Nobody
+/// is notified, and the poll is an hour away. Rule: 19.
+#[tokio::test]
+async fn a_job_whose_enqueue_was_under_way_while_the_worker_parked_is_found_when_it_commits() {
+    let db = Db::open().await;
+    let (c, early, unrelated) = (db.client().await, db.direct().await, db.direct().await);
+    run(&c, "select tenure.lane_open('a')").await;
+    run(&early, "begin; select tenure.job_enqueue('a')").await;
+    let builder = worker(&db)
+        .poll_interval(Duration::from_secs(3600))
+        .listen_url(db.url());
+    let at_work = AtWork::start(builder.handler("a", async |_: Value, _: Context| Ok(())));
+    until(&c, LOOKED, &[], "a look after the park").await;
+    // Another one that stays open for long holds nobody up.
+    run(&unrelated, "begin; select pg_current_xact_id()").await;
+    let park: SystemTime = get(&c, PARK, &[]).await;
+    run(&early, "commit").await;
+    let ended = "select count(*) = 1 from tenure.attempts where final";
+    until(&c, ended, &[], "its end").await;
+    assert_eq!(
+        get::<SystemTime>(&c, PARK, &[]).await,
+        park,
+        "it was not found by a later park"
+    );
+    run(&unrelated, "rollback").await;
     assert_eq!(at_work.stop().await.succeeded, 1);
 }
