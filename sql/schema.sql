@@ -328,8 +328,8 @@ CREATE FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref te
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
--- enqueue_alike(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, integer, json[], text[], text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
+-- enqueue_alike(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, integer, json[], text[], text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -502,8 +502,8 @@ CREATE FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads json[] DEFAUL
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- job_enqueue_plain(text, json, text); Type: FUNCTION
-CREATE FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, OUT job_id uuid, OUT duplicate boolean, OUT state text) RETURNS record
+-- job_enqueue_plain(text, json, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, p_alone boolean DEFAULT false, OUT job_id uuid, OUT duplicate boolean, OUT state text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -519,6 +519,11 @@ CREATE FUNCTION tenure.job_explain(p_job_id uuid) RETURNS jsonb
 CREATE FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text DEFAULT 'transient'::text, p_code text DEFAULT NULL::text, p_class text DEFAULT NULL::text, p_retry_seconds integer DEFAULT NULL::integer) RETURNS jsonb
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_hand(tenure.caller_identity, integer, uuid, text, json, text, timestamp with time zone, integer, integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_hand(p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text, p_due timestamp with time zone, p_attempts_max integer, p_run_timeout_seconds integer, p_renewals_max integer) RETURNS boolean
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- job_heartbeat(uuid, uuid, integer); Type: FUNCTION
@@ -856,6 +861,16 @@ CREATE FUNCTION tenure.now() RETURNS timestamp with time zone
     LANGUAGE plpgsql PARALLEL SAFE
     AS $$...$$;
 
+-- offer_lock(text); Type: FUNCTION
+CREATE FUNCTION tenure.offer_lock(p_channel text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- offers_end(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.offers_end(p_tenants integer[], p_until timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
 -- open_tenants(tenure.caller_identity); Type: FUNCTION
 CREATE FUNCTION tenure.open_tenants(p_caller tenure.caller_identity) RETURNS integer[]
     LANGUAGE sql STABLE
@@ -965,6 +980,18 @@ CREATE FUNCTION tenure.setting(p_tenant_id integer, p_key text) RETURNS jsonb
 -- setting_integer(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) RETURNS integer
     LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- slot_offer(uuid[], text, text, text, text[], integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) RETURNS TABLE(token uuid, lane integer, at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
+-- slot_withdraw(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.slot_withdraw(p_tokens uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- stale_check(integer); Type: FUNCTION
@@ -1719,6 +1746,23 @@ CREATE TABLE tenure.migrations (
 -- TABLE migrations; Type: COMMENT
 COMMENT ON TABLE tenure.migrations IS 'Which numbered migrations this database has, and the checksum of each as it was applied.';
 
+-- offers; Type: TABLE
+CREATE TABLE tenure.offers (
+    token uuid NOT NULL,
+    lane integer NOT NULL,
+    tenant_id integer NOT NULL,
+    owner text NOT NULL,
+    executor text NOT NULL,
+    principal text NOT NULL,
+    channel text NOT NULL,
+    lease_seconds integer NOT NULL,
+    until timestamp with time zone NOT NULL
+)
+WITH (vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
+
+-- TABLE offers; Type: COMMENT
+COMMENT ON TABLE tenure.offers IS 'Slots that idle workers offer. The token is the one under which the job will be held; the channel is known to its worker alone.';
+
 -- queue_health; Type: VIEW
 CREATE VIEW tenure.queue_health WITH (security_invoker='true') AS
  WITH clock AS MATERIALIZED (
@@ -1944,6 +1988,10 @@ ALTER TABLE ONLY tenure.logins
 ALTER TABLE ONLY tenure.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
 
+-- offers offers_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.offers
+    ADD CONSTRAINT offers_pkey PRIMARY KEY (token);
+
 -- ready ready_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.ready
     ADD CONSTRAINT ready_pkey PRIMARY KEY (lane, rank, due, job_id);
@@ -2038,6 +2086,9 @@ CREATE INDEX lanes_executor ON tenure.lanes USING btree (executor);
 
 -- logins_tenant_id; Type: INDEX
 CREATE INDEX logins_tenant_id ON tenure.logins USING btree (tenant_id);
+
+-- offers_lane; Type: INDEX
+CREATE INDEX offers_lane ON tenure.offers USING btree (lane, until);
 
 -- ready_deadline; Type: INDEX
 CREATE INDEX ready_deadline ON tenure.ready USING btree (deadline) WHERE (deadline IS NOT NULL);
@@ -2177,6 +2228,9 @@ ALTER TABLE tenure.leases ENABLE ROW LEVEL SECURITY;
 -- logins; Type: ROW SECURITY
 ALTER TABLE tenure.logins ENABLE ROW LEVEL SECURITY;
 
+-- offers; Type: ROW SECURITY
+ALTER TABLE tenure.offers ENABLE ROW LEVEL SECURITY;
+
 -- active own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.active FOR SELECT USING ((lane IN ( SELECT l.lane
    FROM tenure.lanes l)));
@@ -2211,6 +2265,9 @@ CREATE POLICY own_tenant ON tenure.lanes USING (((tenant_id = ( SELECT tenure.cu
 
 -- leases own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.leases FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- offers own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.offers FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- ready own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.lane
@@ -2472,8 +2529,8 @@ REVOKE ALL ON FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id in
 -- FUNCTION end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer) FROM PUBLIC;
 
--- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
+-- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
 
 -- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
@@ -2574,9 +2631,9 @@ GRANT ALL ON FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb, p_key tex
 REVOKE ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_enqueue_many(p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
--- FUNCTION job_enqueue_plain(p_kind text, p_payload json, p_key text, OUT job_id uuid, OUT duplicate boolean, OUT state text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, OUT job_id uuid, OUT duplicate boolean, OUT state text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, OUT job_id uuid, OUT duplicate boolean, OUT state text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+-- FUNCTION job_enqueue_plain(p_kind text, p_payload json, p_key text, p_alone boolean, OUT job_id uuid, OUT duplicate boolean, OUT state text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, p_alone boolean, OUT job_id uuid, OUT duplicate boolean, OUT state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, p_alone boolean, OUT job_id uuid, OUT duplicate boolean, OUT state text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
 -- FUNCTION job_explain(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_explain(p_job_id uuid) FROM PUBLIC;
@@ -2585,6 +2642,9 @@ GRANT ALL ON FUNCTION tenure.job_explain(p_job_id uuid) TO tenure_server, tenure
 -- FUNCTION job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION job_hand(p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text, p_due timestamp with time zone, p_attempts_max integer, p_run_timeout_seconds integer, p_renewals_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_hand(p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text, p_due timestamp with time zone, p_attempts_max integer, p_run_timeout_seconds integer, p_renewals_max integer) FROM PUBLIC;
 
 -- FUNCTION job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer) FROM PUBLIC;
@@ -2758,6 +2818,13 @@ REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.now() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.now() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION offer_lock(p_channel text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.offer_lock(p_channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.offer_lock(p_channel text) TO tenure_server, tenure_worker;
+
+-- FUNCTION offers_end(p_tenants integer[], p_until timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.offers_end(p_tenants integer[], p_until timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION open_tenants(p_caller tenure.caller_identity); Type: ACL
 REVOKE ALL ON FUNCTION tenure.open_tenants(p_caller tenure.caller_identity) FROM PUBLIC;
 
@@ -2819,6 +2886,14 @@ GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_
 -- FUNCTION setting_integer(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION slot_withdraw(p_tokens uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) TO tenure_server, tenure_worker;
 
 -- FUNCTION stale_check(p_threshold_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) FROM PUBLIC;

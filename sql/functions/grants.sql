@@ -46,7 +46,7 @@ to tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 grant execute on function
   tenure.job_claim_many, tenure.job_claim, tenure.job_held, tenure.job_start_many, tenure.job_start, tenure.job_heartbeat_many, tenure.job_heartbeat, tenure.job_progress,
   tenure.job_end_many, tenure.job_complete, tenure.job_fail, tenure.job_snooze, tenure.job_release, tenure.job_acknowledge_cancel, tenure.job_turn, tenure.worker_park,
-  tenure.executor_beat
+  tenure.slot_offer, tenure.slot_withdraw, tenure.offer_lock, tenure.executor_beat
 to tenure_server, tenure_worker;
 
 -- Operators decide about jobs, dead letters and gates, and run the services.

@@ -118,7 +118,7 @@ begin
        p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) = 0 and p_kinds[1] = all (p_kinds) then
     v_new := tenure.enqueue_alike(v_caller, v_tuning, v_now, p_kinds[1], v_rows, p_payloads, p_keys, p_executors[1], p_priorities[1], p_due[1], p_deadlines[1], p_source_refs[1],
       p_target_refs[1], p_payload_refs[1], p_classifications[1], p_attempts_max[1], p_correlation_ids[1], p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1],
-      p_run_ids[1], p_affinity_keys[1], p_event_domains[1], p_source_systems[1], p_job_ids[1], nullif(p_on_behalf_of, ''));
+      p_run_ids[1], p_affinity_keys[1], p_event_domains[1], p_source_systems[1], p_job_ids[1], nullif(p_on_behalf_of, ''), false);
   else
     v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs,
       p_classifications, p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains,
@@ -138,7 +138,9 @@ end
 $$;
 
 -- Enqueues one job that has nothing but a kind, a payload and perhaps a key: what programs send one at a time, and so the shortest call. It refuses by raising.
-create or replace function tenure.job_enqueue_plain(p_kind text, p_payload json, p_key text, out job_id uuid, out duplicate boolean, out state text)
+-- p_alone: the transaction ends with this call. Then an idle worker that offers a slot gets the job, held and started when it commits; the lease runs from here on.
+create or replace function tenure.job_enqueue_plain(
+  p_kind text, p_payload json, p_key text, p_alone boolean default false, out job_id uuid, out duplicate boolean, out state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -152,10 +154,10 @@ begin
     perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   end if;
   v_new := tenure.enqueue_alike(v_caller, v_tuning, tenure.now(), p_kind, 1, array[p_payload], case when p_key is not null then array[p_key] end, null, null, null, null, null,
-    null, null, null, null, null, null, null, null, null, null, null, null, null, null);
+    null, null, null, null, null, null, null, null, null, null, null, null, null, null, p_alone);
   job_id := v_new.ids[1];
   duplicate := v_new.unmade <> '{}';
-  state := 'queued';
+  state := case when v_new.handed then 'in_progress' else 'queued' end;
   if duplicate then
     select i.job_id, tenure.job_state(i.job_id) into job_id, state from tenure.idempotency i where i.key_hash = v_new.hashes[1];
   end if;
@@ -163,12 +165,13 @@ end
 $$;
 
 -- The work of job_enqueue_many for jobs that are alike but for their payloads and keys: one lane, one policy, and rows that need nothing looked up. Answers with
--- the ids and key hashes of all, and the ids that were not made because an unfinished job has their key.
+-- the ids and key hashes of all, and the ids that were not made because an unfinished job has their key. p_hand: there is one job, with nothing but a payload and a key,
+-- and its transaction ends here; then it may be handed to an idle worker, and the answer says so.
 create or replace function tenure.enqueue_alike(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer,
   p_due timestamptz, p_deadline timestamptz, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text,
   p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text,
-  out ids uuid[], out hashes uuid[], out unmade uuid[])
+  p_hand boolean, out ids uuid[], out hashes uuid[], out unmade uuid[], out handed boolean)
 language plpgsql
 as $$
 declare
@@ -256,17 +259,23 @@ begin
       p_parent_job_id, p_workflow_id, p_run_id, coalesce(p_source_system, 'tenure'), p_caller.principal, p_on_behalf_of, p_now
       -- In the list, not in from: rows come one by one, and nothing is stored in between.
       from (select unnest(v_ids) as id, unnest(v_payloads) as payload, unnest(v_keys) as key) t;
-    if v_due <= p_now then
+    insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
+    values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, v_ids, cardinality(v_ids))
+    -- Read anew: whoever parked since the lane was looked up has not seen these jobs, and whoever parks from here on asks who was under way.
+    returning exists (select from tenure.lanes l where l.lane = v_lane.lane and l.parked_until > p_now) into v_parked;
+    if v_parked and p_hand and p_tuning.worker_open and p_tuning.notify_open then
+      handed := tenure.job_hand(p_caller, v_lane.lane, v_ids[1], p_kind, coalesce(v_payloads[1], '{}'), v_keys[1], v_due,
+        coalesce(v_lane.attempts_max, p_tuning.attempts_max), v_lane.run_timeout_seconds, v_lane.renewals_max);
+    end if;
+    if handed then
+      return;
+    elsif v_due <= p_now then
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       select v_lane.lane, -coalesce(p_priority, 0), v_due, unnest(v_ids), 'queued', 0, 0, p_deadline;
     else
       insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
       select v_lane.lane, v_due, unnest(v_ids), -coalesce(p_priority, 0), 'queued', 0, 0, p_deadline;
     end if;
-    insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
-    values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, v_ids, cardinality(v_ids))
-    -- Read anew, and last: whoever parked since the lane was looked up has not seen these jobs.
-    returning exists (select from tenure.lanes l where l.lane = v_lane.lane and l.parked_until > p_now) into v_parked;
     if v_parked and p_tuning.notify_open then
       perform tenure.lane_wake(array[v_lane.lane], p_now);
     end if;

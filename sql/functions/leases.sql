@@ -59,6 +59,8 @@ begin
     return;
   end if;
 
+  perform tenure.offers_end(v_tenants, v_now);
+
   -- Held jobs have no index on their token, and the statistics of tables that are often empty lie: without this, each lease could scan all held jobs.
   perform set_config('enable_nestloop', 'off', true);
 

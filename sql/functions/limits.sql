@@ -22,5 +22,6 @@ as $$
     when 'id_skew_seconds_max'     then 86400
     when 'list_rows_max'           then 1000
     when 'concurrency_max'         then 100000
+    when 'offer_seconds_max'       then 60
   end
 $$;

@@ -95,6 +95,8 @@ begin
   values (p_login, v_tenant, p_principal, p_executors, p_kinds, p_payload_access, v_now, v_caller.principal)
   on conflict (login) do update set tenant_id = excluded.tenant_id, principal = excluded.principal, executors = excluded.executors, kinds = excluded.kinds,
     payload_access = excluded.payload_access, bound_at = excluded.bound_at, bound_by = excluded.bound_by;
+  -- What the login offers, it offers with the rights it had.
+  perform tenure.offers_end(array[v_tenant, v_bound], 'infinity');
   perform tenure.emit(v_now, v_tenant, 'login.bound', v_caller.principal, null, p_login,
     jsonb_build_object('login', p_login, 'principal', p_principal, 'executors', p_executors, 'kinds', p_kinds, 'payload_access', p_payload_access));
   return jsonb_build_object('login', p_login, 'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_tenant),
@@ -124,6 +126,7 @@ begin
     perform tenure.refuse('login_unbound', format('The login %L has no binding to take back here.', p_login),
       'It has none, or it belongs to another tenant.', 'See who is bound with the installation''s operator.');
   end if;
+  perform tenure.offers_end(array[v_tenant], 'infinity');
   perform tenure.emit(v_now, v_tenant, 'login.unbound', v_caller.principal, null, p_login, jsonb_build_object('login', p_login));
   return jsonb_build_object('login', p_login, 'unbound', true);
 exception when others then

@@ -54,4 +54,6 @@ limits! {
     LIST_ROWS_MAX: usize = 1000, "list_rows_max";
     /// The largest limit on held jobs of one kind.
     CONCURRENCY_MAX: i64 = 100_000, "concurrency_max";
+    /// How long an idle worker's offer of a slot may stand.
+    OFFER_SECONDS_MAX: i64 = 60, "offer_seconds_max";
 }

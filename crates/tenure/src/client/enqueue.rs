@@ -19,8 +19,9 @@ impl Client {
     pub async fn enqueue(&self, job: &NewJob) -> Result<Enqueued> {
         self.open_lanes_of(std::slice::from_ref(job)).await?;
         let connection = self.pool.get().await?;
-        // On its own a refusal spoils nothing, so the cheaper form will do: a batch of one.
-        let answers = enqueue_all(&*connection, std::slice::from_ref(job), self.on_behalf_of.as_deref()).await?;
+        // On its own a refusal spoils nothing, so the cheaper form will do.
+        let now = clock(&*connection, std::slice::from_ref(job)).await?;
+        let answers = jobs::enqueue_alone(&*connection, &job.at(now), self.on_behalf_of.as_deref()).await?;
         answers.into_iter().next().ok_or_else(nothing_answered)
     }
 

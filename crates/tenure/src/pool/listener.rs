@@ -9,18 +9,38 @@ use super::address::Address;
 use crate::error::{Error, Result};
 use crate::tls::Connector;
 
-/// Hears a channel for as long as it lives.
+/// A notification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// Where it was heard. Whoever is connected may send to a channel whose name they know.
+    pub channel: String,
+    /// What was said.
+    pub payload: String,
+}
+
+/// Hears its channels for as long as it lives.
 #[derive(Debug)]
 pub struct Listener {
     // The connection ends with its client.
-    _client: Client,
-    heard: mpsc::UnboundedReceiver<String>,
+    client: Client,
+    heard: mpsc::UnboundedReceiver<Heard>,
 }
 
 impl Listener {
-    /// The payload of the next notification; none when the connection is gone.
-    pub async fn next(&mut self) -> Option<String> {
+    /// The next notification; none when the connection is gone.
+    pub async fn next(&mut self) -> Option<Heard> {
         self.heard.recv().await
+    }
+
+    /// Listens on another channel too.
+    pub async fn hear(&self, channel: &str) -> Result<()> {
+        let channel = channel.replace('"', "\"\"");
+        Ok(self.client.batch_execute(&format!("listen \"{channel}\"")).await?)
+    }
+
+    /// The connection, for what must last as long as the listening does.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 }
 
@@ -36,14 +56,18 @@ pub async fn listen(url: &str, channel: &str) -> Result<Listener> {
     tokio::spawn(async move {
         // Ends with the client, or with the connection; then the receiver knows by the end of the channel.
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-            if let AsyncMessage::Notification(notification) = message
-                && tell.send(notification.payload().to_owned()).is_err()
-            {
-                break;
+            if let AsyncMessage::Notification(told) = message {
+                let heard = Heard {
+                    channel: told.channel().to_owned(),
+                    payload: told.payload().to_owned(),
+                };
+                if tell.send(heard).is_err() {
+                    break;
+                }
             }
         }
     });
-    let channel = channel.replace('"', "\"\"");
-    client.batch_execute(&format!("listen \"{channel}\"")).await?;
-    Ok(Listener { _client: client, heard })
+    let listener = Listener { client, heard };
+    listener.hear(channel).await?;
+    Ok(listener)
 }

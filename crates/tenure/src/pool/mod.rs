@@ -11,7 +11,7 @@ use tenure_core::{Refusal, codes};
 use tokio_postgres::Client;
 
 use self::address::Address;
-pub use self::listener::{Listener, listen};
+pub use self::listener::{Heard, Listener, listen};
 use crate::error::{Error, Result};
 use crate::tls::Connector;
 

@@ -32,6 +32,11 @@ impl Payload {
         &self.0
     }
 
+    /// A payload with this text, which is JSON.
+    pub(crate) fn of_text(text: String) -> Payload {
+        Payload(text.into())
+    }
+
     /// Reads it as this type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.0)

@@ -3,10 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use uuid::Uuid;
+
 use super::builder::Settings;
 use super::ends::{instead_of, instead_of_poison, released};
 use super::groups::{Ask, Flow, Group};
 use super::held::{HeldRuns, lease_of};
+use super::offers::Offers;
 use super::parking::Parking;
 use super::report::Report;
 use super::trouble::jittered;
@@ -37,6 +40,10 @@ pub(super) enum Step {
     Park,
     /// Find out which transactions are open.
     AskOpen,
+    /// Offer so many slots on this channel; they are kept.
+    Offer(usize, String),
+    /// Take these offers back.
+    Withdraw(Vec<Uuid>),
     /// Nothing, until then or until somebody wakes us.
     Wait(Instant),
     /// Nothing ever again.
@@ -77,6 +84,7 @@ pub(super) struct Board {
     next_poll: Instant,
     hold_until: Option<Instant>,
     pub(super) parking: Parking,
+    pub(super) offers: Offers,
     pub(super) phase: Phase,
     pub(super) report: Report,
 }
@@ -100,6 +108,7 @@ impl Board {
             next_poll: now + jittered(settings.poll_interval),
             hold_until: None,
             parking: Parking::default(),
+            offers: Offers::default(),
             phase,
             report: Report::default(),
         }
@@ -122,6 +131,11 @@ impl Board {
             self.under_way += 1;
             return Step::Start(start);
         }
+        let withdrawn = self.offers.withdraw(self.needs_all_slots(), now);
+        if !withdrawn.is_empty() {
+            self.under_way += 1;
+            return Step::Withdraw(withdrawn);
+        }
         let ask = if claiming { self.ask(now) } else { None };
         if ask.is_some() || !self.outbox.is_empty() {
             self.under_way += 1;
@@ -141,6 +155,10 @@ impl Board {
             if self.parking.ask(now) {
                 self.under_way += 1;
                 return Step::AskOpen;
+            }
+            if let Some((slots, channel)) = self.offer(now) {
+                self.under_way += 1;
+                return Step::Offer(slots, channel);
             }
         }
         Step::Wait(self.wait_until(now))
@@ -205,7 +223,7 @@ impl Board {
     }
 
     fn ask_for_buffer(&mut self, now: Instant) -> Option<Ask> {
-        let group = self.groups.iter().position(|group| group.room.is_none())?;
+        let group = self.shared_group()?;
         let coming = self.buffer.len() + self.buffer_kept;
         // Half empty, or a claim for every job that leaves it.
         if self.buffer_rests || coming > self.buffer_max / 2 || self.groups[group].flow != Flow::Flowing {
@@ -240,7 +258,11 @@ impl Board {
     }
 
     fn is_over(&self) -> bool {
-        let done = self.under_way == 0 && self.free == self.slots && self.buffer.is_empty() && self.held.is_empty();
+        // Nobody waits for the database at the very end: offers die with us.
+        let dead = self.phase == Phase::Closing;
+        let kept = if dead { self.offers.kept() } else { 0 };
+        let free = self.free + kept == self.slots;
+        let done = self.under_way == 0 && free && self.buffer.is_empty() && self.held.is_empty();
         match self.phase {
             Phase::Working => false,
             Phase::UntilIdle => done && self.groups.iter().all(|group| group.flow == Flow::Dry),
@@ -254,12 +276,50 @@ impl Board {
         self.free > 0 && self.groups.iter().all(nothing)
     }
 
+    /// The group that all kinds without a limit of their own share.
+    pub(super) fn shared_group(&self) -> Option<usize> {
+        self.groups.iter().position(|group| group.room.is_none())
+    }
+
+    /// Whether there is more to do than the slots that are not offered can take.
+    fn needs_all_slots(&self) -> bool {
+        self.phase > Phase::Working || self.groups.iter().any(|group| group.flow == Flow::Flowing)
+    }
+
+    /// How many slots to offer, and where; they are kept.
+    fn offer(&mut self, now: Instant) -> Option<(usize, String)> {
+        if self.phase > Phase::Working || !self.parking.is_parked() {
+            return None;
+        }
+        let lanes = self.groups[self.shared_group()?].kinds.len();
+        let (slots, channel) = self.offers.make(self.free, lanes, now)?;
+        self.free -= slots;
+        Some((slots, channel))
+    }
+
+    /// Notifications are heard from now on, and hand-overs on this channel.
+    pub(super) fn hearing(&mut self, own: Option<String>) {
+        self.parking.listen();
+        if let Some(channel) = own {
+            self.offers.open(channel);
+        }
+    }
+
+    /// Nobody will tell us anything any more.
+    pub(super) fn deaf(&mut self) {
+        self.parking.close();
+        self.offers.close();
+    }
+
     fn wait_until(&self, now: Instant) -> Instant {
         if self.phase >= Phase::Draining {
             // Nothing is looked for any more; whoever ends a run wakes us.
             return now + self.poll_interval.min(Duration::from_secs(1));
         }
         let mut until = self.next_poll;
+        if let Some(due) = self.offers.due(now) {
+            until = until.min(due);
+        }
         if let Some(oldest) = self.buffer.front() {
             until = until.min(oldest.give_back_at());
         }

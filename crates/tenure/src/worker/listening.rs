@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
 use super::runtime::Runtime;
 use super::trouble::Log;
-use crate::pool::listen;
+use crate::error::Result;
+use crate::pool::{Listener, listen};
 use crate::store::kinds::lane_open;
 
 /// The channel an enqueue notifies on, with the number of the lane.
@@ -19,15 +23,24 @@ pub(super) async fn hear(runtime: Arc<Runtime>, url: String) {
         let delay = match listen(&url, CHANNEL).await {
             Ok(mut listener) => {
                 log.fine(&name);
+                let own = own_channel(&listener).await;
                 // What was enqueued before we heard has to be looked for once; the park does that.
-                runtime.board().parking.listen();
+                runtime.board().hearing(own.clone());
                 runtime.turns.notify_one();
-                while let Some(lane) = listener.next().await {
-                    if lane.parse().is_ok_and(|lane| runtime.board().wake_lane(lane)) {
+                while let Some(told) = listener.next().await {
+                    if own.as_ref() == Some(&told.channel) {
+                        // Nobody else knows this channel: what comes here was sent by a hand-over.
+                        match serde_json::from_str(&told.payload) {
+                            Ok(handed) => runtime.handed(handed),
+                            Err(error) => tracing::warn!(%error, "a hand-over could not be read"),
+                        }
+                    } else if told.payload.parse().is_ok_and(|lane| runtime.board().wake_lane(lane)) {
                         runtime.turns.notify_one();
                     }
                 }
-                runtime.board().parking.close();
+                runtime.board().deaf();
+                // Somebody has to look after what we offered.
+                runtime.turns.notify_one();
                 log.told(
                     &name,
                     "database_unreachable",
@@ -37,6 +50,26 @@ pub(super) async fn hear(runtime: Arc<Runtime>, url: String) {
             Err(error) => log.trouble(&name, &error),
         };
         tokio::time::sleep(delay).await;
+    }
+}
+
+/// A channel that nobody else knows, where jobs may be handed to us. The lock says that we live: it goes with the connection.
+async fn own_channel(listener: &Listener) -> Option<String> {
+    let channel = format!("tenure_hand_{}", Uuid::new_v4().simple());
+    let open = async || -> Result<bool> {
+        listener.hear(&channel).await?;
+        // Last: what a connection asked last can be seen by others of the same role.
+        let lock = "select pg_catalog.pg_try_advisory_lock(tenure.offer_lock($1))";
+        let rows = listener.client().query_typed(lock, &[(&channel, Type::TEXT)]).await?;
+        Ok(rows.first().is_some_and(|row| row.get(0)))
+    };
+    match open().await {
+        Ok(true) => Some(channel),
+        Ok(false) => None,
+        Err(error) => {
+            tracing::debug!(code = error.code(), "no jobs can be handed over: {error}");
+            None
+        }
     }
 }
 

@@ -40,6 +40,7 @@ mod life;
 mod line;
 mod listening;
 mod middleware;
+mod offers;
 mod parking;
 mod report;
 mod run;

@@ -56,6 +56,11 @@ impl Parking {
         self.listening && self.under_way.is_none() && self.since.is_none_or(|since| now >= since + PARK_AGAIN)
     }
 
+    /// Whether a park stands.
+    pub(super) fn is_parked(&self) -> bool {
+        self.since.is_some()
+    }
+
     /// A park goes out.
     pub(super) fn begin(&mut self) {
         self.under_way = Some(self.heard);

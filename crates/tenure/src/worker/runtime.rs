@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::board::Board;
+use super::board::{Board, Phase};
 use super::builder::Settings;
 use super::context::{Context, Home};
 use super::ends::{end_of, released};
 use super::held::{Held, Overdue, lease_of, run_id};
 use super::kind::Kind;
+use super::offers::Handed;
 use super::run::{Outcome, Run};
 use super::trouble::Log;
 use crate::pool::Pool;
@@ -119,6 +120,35 @@ impl Runtime {
             self.timers.notify_waiters();
         }
         self.spawn(pending, group);
+    }
+
+    /// A job came by itself.
+    pub(super) fn handed(self: &Arc<Runtime>, handed: Handed) {
+        let taken = self.board().offers.take(handed, Instant::now());
+        match taken {
+            Some((job, asked)) => self.run_handed(job, asked),
+            // Somebody may have to look for it.
+            None => self.turns.notify_one(),
+        }
+    }
+
+    /// Runs a job that was handed to us; its slot was kept.
+    pub(super) fn run_handed(self: &Arc<Runtime>, job: ClaimedJob, asked: Instant) {
+        let mut board = self.board();
+        let group = board.shared_group().unwrap_or_default();
+        board.report.claimed += 1;
+        if asked + lease_of(&job) <= Instant::now() {
+            tracing::warn!(job_id = %job.job_id, "handed over so slowly that its lease has run out, not run");
+            board.report.lost += 1;
+            board.release(group, 1);
+        } else if board.phase == Phase::Closing {
+            board.release(group, 1);
+            board.give_all_back(&[job]);
+        } else {
+            drop(board);
+            self.dispatch(vec![job], asked, group);
+        }
+        self.turns.notify_one();
     }
 
     /// Each on a task of its own. Not under the lock: a runtime that shuts down drops a task where it is spawned, and

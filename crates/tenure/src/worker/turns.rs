@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::board::{Buffered, Phase, Step};
 use super::groups::Ask;
 use super::line::Line;
+use super::offers::OFFER_SECONDS;
 use super::parking::PARK_SECONDS;
 use super::runtime::Runtime;
 use super::trouble::Trouble;
@@ -73,6 +74,8 @@ impl Turns {
                 Step::Start(batch) => self.start(batch).await,
                 Step::Park => self.park().await,
                 Step::AskOpen => self.ask_open().await,
+                Step::Offer(slots, channel) => self.offer(slots, &channel).await,
+                Step::Withdraw(tokens) => self.withdraw(tokens).await,
                 Step::Finished | Step::Wait(_) => {}
             }
             let mut board = runtime.board();
@@ -320,6 +323,63 @@ impl Turns {
             Err(error) => {
                 self.runtime.board().parking.unanswered(Instant::now());
                 self.hold(&error);
+            }
+        }
+    }
+
+    /// Offers slots: from then on a job may come by itself.
+    async fn offer(&mut self, slots: usize, channel: &str) {
+        let runtime = self.runtime.clone();
+        let group = runtime.board().shared_group().unwrap_or_default();
+        let mut claim = Claim::new(&*runtime.settings.name).kinds(runtime.board().kinds(group));
+        claim.executor = runtime.settings.executor.clone();
+        claim.lease_seconds = runtime.settings.lease_seconds();
+        let tokens: Vec<Uuid> = (0..slots).map(|_| Uuid::new_v4()).collect();
+        let sent = Instant::now();
+        let answer = self
+            .ask(async |client| jobs::offer(client, &tokens, channel, &claim, OFFER_SECONDS).await)
+            .await;
+        let early = {
+            let mut board = runtime.board();
+            match answer {
+                Ok(offers) => {
+                    board.release(group, slots - offers.len());
+                    board.offers.made(slots, &offers, sent)
+                }
+                Err(error) => {
+                    tracing::debug!(code = error.code(), "slots not offered: {error}");
+                    board.offers.failed(tokens, sent, Instant::now());
+                    Vec::new()
+                }
+            }
+        };
+        for handed in early {
+            runtime.handed(handed);
+        }
+    }
+
+    /// Takes offers back. What is not to be had any more has been handed to us, and is looked for if we did not hear of it.
+    async fn withdraw(&mut self, tokens: Vec<Uuid>) {
+        let runtime = self.runtime.clone();
+        let answer = self.ask(async |client| jobs::withdraw(client, &tokens).await).await;
+        let back = answer.unwrap_or_else(|error| {
+            tracing::debug!(code = error.code(), "offers not taken back: {error}");
+            Vec::new()
+        });
+        {
+            let mut board = runtime.board();
+            let group = board.shared_group().unwrap_or_default();
+            let free = board.offers.withdrawn(&tokens, &back, Instant::now());
+            board.release(group, free);
+        }
+        for token in tokens.into_iter().filter(|token| !back.contains(token)) {
+            let held = self.ask(async |client| jobs::held(client, token).await).await;
+            // What cannot be asked for now is looked for again.
+            for job in held.unwrap_or_default() {
+                let asked = runtime.board().offers.found(&job, Instant::now());
+                if let Some(asked) = asked {
+                    runtime.run_handed(job, asked);
+                }
             }
         }
     }

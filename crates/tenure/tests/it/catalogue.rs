@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use crate::fixture::{Db, get, rows, try_rows};
 
 /// The tables of the hot path: row-level security holds for readers, but is not forced on the owner's functions.
-const HOT: [&str; 11] = [
+const HOT: [&str; 12] = [
     "active",
     "attempts",
     "delayed",
@@ -15,6 +15,7 @@ const HOT: [&str; 11] = [
     "kinds",
     "lanes",
     "leases",
+    "offers",
     "ready",
     "tunings",
 ];

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use tokio_postgres::Client;
+use uuid::Uuid;
 
-use crate::fixture::{Db, check_invariants, get, one, raised, rows, try_rows};
+use crate::fixture::{Db, check_invariants, enqueue_with, get, one, raised, rows, try_rows};
 
 /// The three ways in that take JSON as a text: one job, a batch of one kind, a batch of several.
 const WAYS: [&str; 3] = [
@@ -92,7 +93,7 @@ async fn a_number_that_jsonb_cannot_hold_stands_in_nobodys_way() {
         rows(&c, way, &[&text]).await;
     }
     let found = "select j.job_id from tenure.jobs j where j.payload::text <> '{}' order by j.job_id limit 1";
-    let id: uuid::Uuid = get(&owner, found, &[]).await;
+    let id: Uuid = get(&owner, found, &[]).await;
     let shown = one(&c, "select tenure.job_show($1)", &[&id]).await;
     assert_eq!(shown["payload"], text, "shown as the text it is");
     let claimed = one(&c, "select tenure.job_claim('w', p_kinds => array['a'])", &[]).await;
@@ -109,7 +110,7 @@ async fn a_number_that_jsonb_cannot_hold_stands_in_nobodys_way() {
         quoted(&job["token"])
     );
     assert_eq!(one(&c, &failed, &[]).await["state"], "dead_letter");
-    let letter: uuid::Uuid = get(&owner, "select dead_letter_id from tenure.dead_letters", &[]).await;
+    let letter: Uuid = get(&owner, "select dead_letter_id from tenure.dead_letters", &[]).await;
     let letter = one(&c, "select tenure.dead_letter_show($1)", &[&letter]).await;
     assert_eq!(letter["payload"], text);
     let cleaned = "with it as (update tenure.jobs set payload = '{}', cleaned_at = tenure.now() where job_id = $1 returning 1) select count(*) from it";
@@ -117,6 +118,68 @@ async fn a_number_that_jsonb_cannot_hold_stands_in_nobodys_way() {
     let changed =
         "update tenure.jobs set payload = '{\"a\": 1}', cleaned_at = tenure.now() where payload::text <> '{}'";
     raised(try_rows(&owner, changed, &[]).await, "state_conflict");
+}
+
+/// Proves: S77.
+/// Guards: D61.
+#[tokio::test]
+async fn a_restricted_payload_is_shown_only_to_its_claimer_and_to_those_with_the_right() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let restricted = r#", '{"iban": "alpha"}', p_classification => 'restricted'"#;
+    let waiting = enqueue_with(&c, "waits", restricted).await;
+    let buried = enqueue_with(&c, "dies", restricted).await;
+    one(&c, "select tenure.job_dead_letter($1, 'no use')", &[&buried]).await;
+    let letter: Uuid = get(
+        &c,
+        "select dead_letter_id from tenure.dead_letters where job_id = $1",
+        &[&buried],
+    )
+    .await;
+    let (login, reader) = db.login(&["tenure_operator", "tenure_worker"], "default", None).await;
+
+    let looks = async |client: &Client| -> Vec<Value> {
+        vec![
+            get::<Option<Value>>(
+                client,
+                "select payload_json from tenure.job_queue where job_id = $1",
+                &[&waiting],
+            )
+            .await
+            .unwrap_or(Value::Null),
+            one(client, "select tenure.job_show($1)", &[&waiting]).await["payload"].clone(),
+            one(client, "select tenure.dead_letter_show($1)", &[&letter]).await["payload"].clone(),
+            one(client, "select tenure.dead_letter_replay_preview($1)", &[&letter]).await["job"]["payload"].clone(),
+            get::<Option<Value>>(client, "select tenure.job_payload($1)", &[&waiting])
+                .await
+                .unwrap_or(Value::Null),
+        ]
+    };
+    for (place, seen) in looks(&reader).await.iter().enumerate() {
+        assert!(seen.is_null(), "place {place} shows {seen}");
+    }
+    let safe = enqueue_with(&c, "plain", r#", '{"iban": "alpha"}'"#).await;
+    let shown = one(&reader, "select tenure.job_show($1)", &[&safe]).await;
+    assert_eq!(
+        shown["payload"]["iban"], "alpha",
+        "a safe payload is for everybody of the tenant"
+    );
+
+    one(
+        &c,
+        "select tenure.login_bind($1, p_payload_access => 'restricted')",
+        &[&login],
+    )
+    .await;
+    for (place, seen) in looks(&reader).await.iter().enumerate() {
+        assert_eq!(seen["iban"], "alpha", "place {place}");
+    }
+    one(&c, "select tenure.login_bind($1)", &[&login]).await;
+    let claimed = one(&reader, "select tenure.job_claim('w', p_kinds => array['waits'])", &[]).await;
+    assert_eq!(
+        claimed["job"]["payload"]["iban"], "alpha",
+        "whoever holds the job needs its payload"
+    );
 }
 
 fn quoted(value: &Value) -> String {

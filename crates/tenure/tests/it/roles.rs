@@ -28,7 +28,7 @@ const MATRIX: &[(&[&str], &[&str])] = &[
     (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "lane_open"]),
     (&[SERVER, WORKER], &[
         "job_claim", "job_claim_many", "job_held", "job_start", "job_start_many", "job_heartbeat", "job_heartbeat_many", "job_progress", "job_end_many",
-        "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "executor_beat",
+        "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "slot_offer", "slot_withdraw", "offer_lock", "executor_beat",
     ]),
     (&[SERVER, ADMIN, OPERATOR], &[
         "job_cancel", "job_retry", "job_dead_letter", "dead_letter_triage", "dead_letter_replay_preview", "dead_letter_replay", "gate_set", "kind_pause", "kind_resume", "job_reap",

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -180,6 +179,12 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
             ),
         ),
         ("worker_park", "null, array['alpha_kind']".into()),
+        (
+            "slot_offer",
+            format!("'{{}}', 's', 'tenure_hand_{}', null, null, null, 30", "0".repeat(32)),
+        ),
+        ("slot_withdraw", format!("array['{rt}']::uuid[]")),
+        ("offer_lock", "'alpha'".into()),
         ("executor_beat", "'alpha worker', 'external_worker', 'error'".into()),
         ("job_cancel", format!("'{q}', 'no', 'force'")),
         ("job_retry", format!("'{f}'")),
@@ -434,66 +439,4 @@ async fn the_server_acts_as_the_tenant_and_principal_its_transaction_names() {
     )
     .await;
     assert!(!bypass);
-}
-
-/// Proves: S77.
-/// Guards: D61.
-#[tokio::test]
-async fn a_restricted_payload_is_shown_only_to_its_claimer_and_to_those_with_the_right() {
-    let db = Db::open().await;
-    let c = db.direct().await;
-    let restricted = r#", '{"iban": "alpha"}', p_classification => 'restricted'"#;
-    let waiting = enqueue_with(&c, "waits", restricted).await;
-    let buried = enqueue_with(&c, "dies", restricted).await;
-    one(&c, "select tenure.job_dead_letter($1, 'no use')", &[&buried]).await;
-    let letter: Uuid = get(
-        &c,
-        "select dead_letter_id from tenure.dead_letters where job_id = $1",
-        &[&buried],
-    )
-    .await;
-    let (login, reader) = db.login(&["tenure_operator", "tenure_worker"], "default", None).await;
-
-    let looks = async |client: &Client| -> Vec<Value> {
-        vec![
-            get::<Option<Value>>(
-                client,
-                "select payload_json from tenure.job_queue where job_id = $1",
-                &[&waiting],
-            )
-            .await
-            .unwrap_or(Value::Null),
-            one(client, "select tenure.job_show($1)", &[&waiting]).await["payload"].clone(),
-            one(client, "select tenure.dead_letter_show($1)", &[&letter]).await["payload"].clone(),
-            one(client, "select tenure.dead_letter_replay_preview($1)", &[&letter]).await["job"]["payload"].clone(),
-            get::<Option<Value>>(client, "select tenure.job_payload($1)", &[&waiting])
-                .await
-                .unwrap_or(Value::Null),
-        ]
-    };
-    for (place, seen) in looks(&reader).await.iter().enumerate() {
-        assert!(seen.is_null(), "place {place} shows {seen}");
-    }
-    let safe = enqueue_with(&c, "plain", r#", '{"iban": "alpha"}'"#).await;
-    let shown = one(&reader, "select tenure.job_show($1)", &[&safe]).await;
-    assert_eq!(
-        shown["payload"]["iban"], "alpha",
-        "a safe payload is for everybody of the tenant"
-    );
-
-    one(
-        &c,
-        "select tenure.login_bind($1, p_payload_access => 'restricted')",
-        &[&login],
-    )
-    .await;
-    for (place, seen) in looks(&reader).await.iter().enumerate() {
-        assert_eq!(seen["iban"], "alpha", "place {place}");
-    }
-    one(&c, "select tenure.login_bind($1)", &[&login]).await;
-    let claimed = one(&reader, "select tenure.job_claim('w', p_kinds => array['waits'])", &[]).await;
-    assert_eq!(
-        claimed["job"]["payload"]["iban"], "alpha",
-        "whoever holds the job needs its payload"
-    );
 }

@@ -67,7 +67,7 @@ async fn a_worker_listens_again_when_its_connection_was_cut() {
     until(&c, parked, &[], "a park").await;
     run(&admin, "update tenure.lanes set parked_until = null").await;
     let cut = "select count(pg_terminate_backend(pid)) = 1 from pg_stat_activity
-                where datname = current_database() and query like 'listen%'";
+                where datname = current_database() and query like '%offer_lock%' and query not like '%pg_stat_activity%'";
     until(&admin, cut, &[], "the listener cut").await;
     until(&c, parked, &[], "a new park").await;
     enqueue(&c, "a").await;

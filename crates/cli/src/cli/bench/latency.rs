@@ -108,7 +108,7 @@ impl Latency {
                 let job = producer.batch(1, 0)?;
                 tokio::time::sleep(Duration::from_millis(pause_ms.into())).await;
                 let sent = Instant::now();
-                jobs::enqueue_many(&client, &job, None).await?;
+                jobs::enqueue_alone(&client, &job[0], None).await?;
                 let committed = Instant::now();
                 let start = match tokio::time::timeout(PATIENCE, starts.recv()).await {
                     Ok(Some(start)) => start,

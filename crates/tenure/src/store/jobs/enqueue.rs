@@ -159,7 +159,7 @@ pub async fn enqueue_many(
     if let ([job], None) = (jobs, on_behalf_of)
         && job.is_plain()
     {
-        return plain(client, job).await;
+        return plain(client, job, false).await;
     }
     // Every argument is sent: for one that is left out, the server would read its default anew at each call.
     let kinds: Vec<&str> = jobs.iter().map(|job| job.kind.as_str()).collect();
@@ -190,12 +190,26 @@ pub async fn enqueue_many(
         .await
 }
 
+/// Enqueues one job by a call that is a transaction of its own: an idle worker may get it at once. Refusals are errors.
+pub async fn enqueue_alone(
+    client: &impl GenericClient,
+    job: &NewJob,
+    on_behalf_of: Option<&str>,
+) -> Result<Vec<Enqueued>> {
+    if on_behalf_of.is_none() && job.is_plain() {
+        plain(client, job, true).await
+    } else {
+        enqueue_many(client, &[job], on_behalf_of).await
+    }
+}
+
 /// Enqueues one job of the shortest form (`tenure.job_enqueue_plain`).
-async fn plain(client: &impl GenericClient, job: &NewJob) -> Result<Vec<Enqueued>> {
+async fn plain(client: &impl GenericClient, job: &NewJob, alone: bool) -> Result<Vec<Enqueued>> {
     Call::new("job_enqueue_plain")
         .with("p_kind", &job.kind)
         .nullable("p_payload", &job.payload.as_ref().map(Json))
         .nullable("p_key", &job.key)
+        .with("p_alone", &alone)
         .rows(client)
         .await
 }

@@ -4,6 +4,7 @@ mod claim;
 mod end;
 mod enqueue;
 mod hold;
+mod offer;
 mod operate;
 mod read;
 mod turn;
@@ -12,8 +13,9 @@ pub use claim::{Claim, ClaimHint, ClaimMode, ClaimedJob, claim, claim_many, held
 pub use end::{
     End, EndAnswer, Outcome, acknowledge_cancel, complete, end_many, fail, fail_permanently, release, snooze,
 };
-pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_many};
+pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_alone, enqueue_many};
 pub use hold::{Beat, Started, heartbeat, heartbeat_many, progress, start, start_many};
+pub use offer::{Offer, offer, withdraw};
 pub use operate::{CancelMode, cancel, dead_letter, retry};
 pub use read::{JobFilter, JobSummary, Moment, explain, list, show, timeline};
 pub use turn::{Turn, park, turn};

@@ -1,0 +1,50 @@
+//! Slots that an idle worker offers: a job may be handed to it by whoever enqueues one.
+
+use tokio_postgres::GenericClient;
+use uuid::Uuid;
+
+use super::claim::Claim;
+use crate::error::Result;
+use crate::store::Timestamp;
+use crate::store::call::{Call, row};
+
+row! {
+    /// A slot that stands offered.
+    pub struct Offer {
+        /// The job that comes will be held under it.
+        pub token: Uuid,
+        /// The lane it will come from.
+        pub lane: i32,
+        /// Since when it stands, by the database's clock.
+        pub at: Timestamp,
+    }
+}
+
+/// Offers slots of an idle worker that hears this channel (`tenure.slot_offer`).
+pub async fn offer(
+    client: &impl GenericClient,
+    tokens: &[Uuid],
+    channel: &str,
+    claim: &Claim,
+    seconds: i32,
+) -> Result<Vec<Offer>> {
+    Call::new("slot_offer")
+        .with("p_tokens", &tokens.to_vec())
+        .with("p_worker", &claim.worker)
+        .with("p_channel", &channel)
+        .nullable("p_executor", &claim.executor)
+        .nullable("p_kinds", &claim.kinds)
+        .nullable("p_lease_seconds", &claim.lease_seconds)
+        .with("p_seconds", &seconds)
+        .rows(client)
+        .await
+}
+
+/// Takes offers back; answers with those that brought nothing (`tenure.slot_withdraw`).
+pub async fn withdraw(client: &impl GenericClient, tokens: &[Uuid]) -> Result<Vec<Uuid>> {
+    let withdrawn: Option<Vec<Uuid>> = Call::new("slot_withdraw")
+        .with("p_tokens", &tokens.to_vec())
+        .scalar(client)
+        .await?;
+    Ok(withdrawn.unwrap_or_default())
+}

@@ -1,0 +1,179 @@
+//! Jobs that come to an idle worker by themselves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tenure::worker::{Context, Failure, WorkerBuilder};
+use tenure::{Client, NewJob};
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::fixture::{Db, check_invariants, get, rows, until};
+use crate::worker_scene::{AtWork, Crowd, finished, pool, until_true, worker};
+
+/// A worker that would find nothing by itself for a long time.
+fn patient(db: &Db) -> WorkerBuilder {
+    worker(db).poll_interval(Duration::from_secs(600)).listen_url(db.url())
+}
+
+/// Waits until a slot stands offered.
+async fn until_offered(c: &tokio_postgres::Client) {
+    until(c, "select exists (select from tenure.offers)", &[], "an offer").await;
+}
+
+const HANDED: &str = "select count(*) from tenure.events where kind = 'job.started' and data ->> 'how' = 'handed'";
+
+/// Proves: S60.
+#[tokio::test]
+async fn a_job_comes_to_an_idle_worker_with_its_enqueue_one_after_the_other() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let (seen, mut runs) = mpsc::unbounded_channel();
+    let at_work = AtWork::start(
+        patient(&db)
+            .concurrency(4)
+            .handler("a", move |payload: Value, context: Context| {
+                let seen = seen.clone();
+                async move {
+                    let job = context.job();
+                    seen.send((payload, job.job_id, job.attempt, job.idempotency_key.clone()))
+                        .ok();
+                    Ok::<_, Failure>(())
+                }
+            }),
+    );
+    let client = Client::new(pool(&db));
+    for n in 0..5 {
+        until_offered(&c).await;
+        let job = NewJob::of("a", &json!({"n": n}))
+            .expect("a payload")
+            .key(format!("k{n}"));
+        let enqueued = client.enqueue(&job).await.expect("a job");
+        assert_eq!(enqueued.state, "in_progress", "it was handed over");
+        let run = runs.recv().await.expect("a run");
+        assert_eq!(run, (json!({"n": n}), enqueued.job_id, 1, Some(format!("k{n}"))));
+        until(
+            &c,
+            "select not exists (select from tenure.active)",
+            &[],
+            "the end of the run",
+        )
+        .await;
+    }
+    assert_eq!(get::<i64>(&c, HANDED, &[]).await, 5);
+    let report = at_work.stop().await;
+    assert_eq!((report.claimed, report.succeeded), (5, 5));
+    assert_eq!(
+        get::<i64>(&c, "select count(*) from tenure.offers", &[]).await,
+        0,
+        "a worker that stops offers nothing"
+    );
+    check_invariants(&c).await;
+}
+
+/// A payload that does not fit into a notification is fetched.
+#[tokio::test]
+async fn a_large_job_is_handed_over_too() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let (seen, mut runs) = mpsc::unbounded_channel();
+    let at_work = AtWork::start(
+        patient(&db)
+            .concurrency(4)
+            .handler("a", move |payload: Value, _: Context| {
+                let seen = seen.clone();
+                async move {
+                    seen.send(payload).ok();
+                    Ok::<_, Failure>(())
+                }
+            }),
+    );
+    until_offered(&c).await;
+    let payload = json!({"text": "x".repeat(8000)});
+    let client = Client::new(pool(&db));
+    let enqueued = client
+        .enqueue(&NewJob::of("a", &payload).expect("a payload"))
+        .await
+        .expect("a job");
+    assert_eq!(enqueued.state, "in_progress");
+    assert_eq!(runs.recv().await, Some(payload));
+    until(
+        &c,
+        "select not exists (select from tenure.active)",
+        &[],
+        "the end of the run",
+    )
+    .await;
+    assert_eq!(at_work.stop().await.succeeded, 1);
+}
+
+/// Offered slots are slots: with those that are claimed for they are never more than the worker has, and none is lost.
+#[tokio::test]
+async fn offered_slots_count_and_come_back_when_there_is_much_to_do() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let (crowd, permits) = (Crowd::default(), Arc::new(Semaphore::new(0)));
+    let (inside, gate) = (crowd.clone(), permits.clone());
+    let at_work = AtWork::start(worker(&db).listen_url(db.url()).concurrency(4).handler(
+        "a",
+        move |_: Value, _: Context| {
+            let (inside, gate) = (inside.clone(), gate.clone());
+            async move {
+                let _inside = inside.enter();
+                gate.acquire().await?.forget();
+                Ok::<_, Failure>(())
+            }
+        },
+    ));
+    until_offered(&c).await;
+    let client = Client::new(pool(&db));
+    let one = client.enqueue(&NewJob::new("a")).await.expect("a job");
+    assert_eq!(one.state, "in_progress");
+    let kinds = vec!["a"; 40];
+    rows(&c, "select job_id from tenure.job_enqueue_many($1)", &[&kinds]).await;
+    until_true("all slots are taken", || crowd.now() == 4).await;
+    permits.add_permits(41);
+    until(
+        &c,
+        "select (select count(*) from tenure.attempts where final) = 41",
+        &[],
+        "all runs",
+    )
+    .await;
+    assert_eq!(crowd.most(), 4);
+    assert_eq!(at_work.stop().await.succeeded, 41);
+    assert_eq!(finished(&c, "succeeded").await, 41);
+    check_invariants(&c).await;
+}
+
+/// The connection that would tell of it is cut right after the hand-over: the worker asks what its offers brought.
+#[tokio::test]
+async fn a_job_handed_over_just_before_the_listener_dies_is_run() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let at_work = AtWork::start(
+        patient(&db)
+            .concurrency(4)
+            .handler("a", |_: Value, _: Context| async { Ok::<_, Failure>(()) }),
+    );
+    until_offered(&c).await;
+    // The hand-over commits in the same moment as the listener's connection ends, so the notification reaches nobody.
+    c.batch_execute(
+        "begin;
+         select tenure.job_enqueue_plain('a', '{}', null, true);
+         select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock' and granted and database = (select oid from pg_database where datname = current_database());
+         commit",
+    )
+    .await
+    .expect("a hand-over");
+    assert_eq!(get::<i64>(&c, HANDED, &[]).await, 1);
+    until(
+        &c,
+        "select exists (select from tenure.attempts where final)",
+        &[],
+        "the run",
+    )
+    .await;
+    assert_eq!(at_work.stop().await.succeeded, 1);
+    check_invariants(&c).await;
+}

@@ -1,0 +1,136 @@
+-- Offers: an idle worker's free slot, and the job that is handed to it.
+
+-- Offers a slot for each token, one to a lane: lanes of these kinds that have no limit, are not paused and do not stand offered on this channel already. Answers which
+-- token stands for which lane, and since when; those left over offer nothing. The worker listens on the channel, whose name nobody else knows, and holds the lock
+-- tenure.offer_lock(channel) on that connection: when it dies, so does the offer.
+create or replace function tenure.slot_offer(
+  p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer)
+  returns table (token uuid, lane integer, at timestamptz)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_tuning tenure.tunings := tenure.tuning(v_caller.tenant_id);
+  v_now    timestamptz := tenure.now();
+  v_terms  record;
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, greatest(cardinality(p_tokens), 1), p_lease_seconds, 'started');
+  perform tenure.check_number('The time of an offer', p_seconds, 1, tenure.limit_of('offer_seconds_max'));
+  if (p_channel ~ '^tenure_hand_[0-9a-f]{32}$') is not true then
+    perform tenure.refuse('name_invalid', 'This is no channel for offers.', 'Its name is a secret: tenure_hand_ and 32 random hexadecimal digits.', 'Make one, for this worker alone.');
+  end if;
+  if v_tuning.worker_open is not true or v_tuning.notify_open is not true then
+    return;
+  end if;
+  v_terms := tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false);
+  return query
+    insert into tenure.offers as o (token, lane, tenant_id, owner, executor, principal, channel, lease_seconds, until)
+    select k.token, x.lane, v_caller.tenant_id, p_worker, x.executor, v_caller.principal, p_channel, x.lease_seconds, v_now + make_interval(secs => p_seconds)
+      from (select t.lane, t.executor, t.lease_seconds, row_number() over (order by t.lane) as n
+              from unnest(v_terms.lanes, v_terms.executors, v_terms.lease_seconds, v_terms.limits) t (lane, executor, lease_seconds, most)
+             where t.most is null
+               and not exists (select from tenure.offers s where s.lane = t.lane and s.channel = p_channel and s.until > v_now)) x
+      join (select u.token, row_number() over (order by u.n) as n
+              from unnest(p_tokens) with ordinality u (token, n)
+             -- A token that holds something is no new one.
+             where not exists (select from tenure.leases l where l.token = u.token)) k on k.n = x.n
+    on conflict do nothing
+    returning o.token, o.lane, v_now;
+end
+$$;
+
+-- Takes offers back, and answers with those that stand no more and brought nothing. Of the others, tenure.job_held(token) tells the job, now or as soon as whoever took
+-- it has committed.
+create or replace function tenure.slot_withdraw(p_tokens uuid[]) returns uuid[]
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_tokens uuid[];
+begin
+  with gone as (
+    delete from tenure.offers o
+     where o.token in (select s.token from tenure.offers s where s.token = any (p_tokens) and s.tenant_id = v_tenant order by s.token for update skip locked)
+    returning o.token
+  )
+  select coalesce(array_agg(g.token), '{}') into v_tokens from gone g;
+  -- A new statement. What is neither an offer nor a lease never was one, or is over.
+  return array(
+    select t.token from unnest(p_tokens) t (token)
+     where t.token = any (v_tokens)
+        or (not exists (select from tenure.offers o where o.token = t.token) and not exists (select from tenure.leases l where l.token = t.token)));
+end
+$$;
+
+-- Removes the offers of these tenants that ended at this time: none but those that an enqueue is about to take.
+create or replace function tenure.offers_end(p_tenants integer[], p_until timestamptz) returns void
+language sql
+as $$
+  delete from tenure.offers o
+   where o.token in (select s.token from tenure.offers s where s.until <= p_until and s.tenant_id = any (p_tenants) order by s.token for update skip locked)
+$$;
+
+-- The number of the lock that a worker holds while it hears its channel.
+create or replace function tenure.offer_lock(p_channel text) returns bigint
+language sql immutable parallel safe
+as $$ select hashtextextended(p_channel, 0) $$;
+
+-- Hands a job that was just made, and waits nowhere yet, to an idle worker, held and started. Says whether there was one. What the worker needs to know goes along if it fits
+-- into a notification; otherwise it asks for what the token holds.
+create or replace function tenure.job_hand(
+  p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text, p_due timestamptz, p_attempts_max integer,
+  p_run_timeout_seconds integer, p_renewals_max integer) returns boolean
+language plpgsql
+as $$
+declare
+  v_offer     tenure.offers;
+  v_now       timestamptz;
+  v_until     timestamptz;
+  v_run_until timestamptz;
+  v_told      text;
+  v_text      text;
+begin
+  -- An older snapshot would stumble over an offer that is gone; a kind with a limit is claimed under its lock.
+  if current_setting('transaction_isolation') <> 'read committed'
+     or exists (select from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind and (k.concurrency_max is not null or k.paused_at is not null)) then
+    return false;
+  end if;
+  loop
+    -- Read here: the lease begins now, however long the enqueue took up to this point.
+    v_now := tenure.now();
+    select o.* into v_offer from tenure.offers o where o.lane = p_lane and o.until > v_now order by o.until desc limit 1 for update skip locked;
+    if not found then
+      return false;
+    end if;
+    delete from tenure.offers o where o.token = v_offer.token;
+    -- Its worker holds the lock against everybody; who gets it finds nobody at the other end.
+    if not pg_try_advisory_xact_lock_shared(tenure.offer_lock(v_offer.channel)) then
+      v_until := v_now + make_interval(secs => v_offer.lease_seconds);
+      insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, held)
+      values (v_offer.token, p_lane, v_offer.tenant_id, v_offer.owner, v_offer.executor, v_offer.principal, v_now, v_until, v_offer.lease_seconds, 1)
+      on conflict do nothing;
+      exit when found;
+    end if;
+  end loop;
+  v_run_until := v_now + make_interval(secs => p_run_timeout_seconds);
+  insert into tenure.active (job_id, token, lane, run, attempt, due, started_at, run_until, hold_until)
+  values (p_job_id, v_offer.token, p_lane, 1, 1, p_due, v_now, v_run_until, v_now + make_interval(secs => v_offer.lease_seconds) * (1.0 + p_renewals_max));
+  insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count, data)
+  select (select i.epoch from tenure.installation i), v_now, v_offer.tenant_id, p_lane, m.kind, v_offer.principal, array[p_job_id], array[1], 1,
+         jsonb_build_object('worker', v_offer.owner, 'how', 'handed')
+    from (values ('job.leased'), ('job.started')) m (kind);
+  -- The offer is named by what everybody may know: the token is for the worker alone.
+  v_told := encode(sha256(uuid_send(v_offer.token)), 'hex');
+  v_text := json_build_object('offer', v_told, 'lane', p_lane, 'job_id', p_job_id, 'kind', p_kind, 'executor', v_offer.executor, 'due', p_due, 'attempts_max', p_attempts_max,
+    'leased_at', v_now, 'leased_until', v_until, 'run_until', v_run_until, 'payload', p_payload::text, 'idempotency_key', p_key, 'enqueued_by', p_caller.principal)::text;
+  -- PostgreSQL's own limit on a notification is 7999 bytes.
+  if octet_length(v_text) > 7999 then
+    v_text := json_build_object('offer', v_told)::text;
+  end if;
+  perform pg_notify(v_offer.channel, v_text);
+  return true;
+end
+$$;
