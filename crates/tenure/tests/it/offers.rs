@@ -165,6 +165,45 @@ async fn what_is_handed_over_and_never_run_comes_back_with_the_lease() {
     assert_eq!(get::<String>(&c, late, &[&id, &token]).await, "stale_lease");
 }
 
+/// It was made with the rights that the login had.
+#[tokio::test]
+async fn whoever_binds_a_login_anew_ends_what_its_tenant_offers() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let (living, token) = offered(&db, "a").await;
+    let (login, _) = db.login(&["tenure_worker"], "default", Some(&["DOT"])).await;
+    assert_eq!(hand(&c, "a").await.1, "queued");
+    assert_eq!(withdraw(&c, token).await, [token]);
+    offer(&living, "a", token).await;
+    one(&c, &format!("select tenure.login_unbind('{login}')"), &[]).await;
+    assert_eq!(hand(&c, "a").await.1, "queued");
+}
+
+/// An enqueue never fails for an offer that is gone, or for a token that holds something already.
+#[tokio::test]
+async fn an_enqueue_that_cannot_hand_over_lets_the_job_wait() {
+    let db = Db::open().await;
+    let (c, old, owner) = (db.client().await, db.direct().await, db.direct().await);
+    let (living, token) = offered(&db, "a").await;
+    run(&old, "begin isolation level repeatable read; select 1").await;
+    assert_eq!(hand(&c, "a").await.1, "in_progress");
+    assert_eq!(hand(&old, "a").await.1, "queued");
+    run(&old, "commit").await;
+
+    // The token of the job that runs is offered once more: by the function not at all, and by hand in vain.
+    let sql = "select token from tenure.slot_offer(array[$1::uuid], 'idle', $2, null, array['a'], null, 30)";
+    assert!(rows(&living, sql, &[&token, &CHANNEL]).await.is_empty());
+    let by_hand = "insert into tenure.offers select l.token, l.lane, l.tenant_id, l.owner, l.executor, l.principal, $1, 30, now() + interval '1 minute' from tenure.leases l";
+    rows(&owner, by_hand, &[&CHANNEL]).await;
+    run(
+        &owner,
+        "update tenure.lanes set parked_until = tenure.now() + interval '1 minute'",
+    )
+    .await;
+    assert_eq!(hand(&c, "a").await.1, "queued");
+    check_invariants(&c).await;
+}
+
 #[tokio::test]
 async fn an_offer_that_makes_no_sense_is_refused() {
     let db = Db::open().await;
@@ -173,6 +212,7 @@ async fn an_offer_that_makes_no_sense_is_refused() {
         ("tenure_lane", 30, "name_invalid"),
         ("tenure_hand_xyz", 30, "name_invalid"),
         (CHANNEL, 0, "number_out_of_range"),
+        (CHANNEL, 61, "number_out_of_range"),
     ] {
         let sql = "select token from tenure.slot_offer($1, 'idle', $2, null, null, null, $3)";
         raised(

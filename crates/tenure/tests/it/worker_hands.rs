@@ -177,3 +177,49 @@ async fn a_job_handed_over_just_before_the_listener_dies_is_run() {
     assert_eq!(at_work.stop().await.succeeded, 1);
     check_invariants(&c).await;
 }
+
+/// Whoever is connected may send to a channel whose name they know, and everybody knows that of the lanes.
+#[tokio::test]
+async fn a_job_that_somebody_claims_to_have_handed_over_is_not_run() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let at_work = AtWork::start(
+        patient(&db)
+            .concurrency(4)
+            .handler("a", |_: Value, _: Context| async { Ok::<_, Failure>(()) }),
+    );
+    until_offered(&c).await;
+    let forged = "select pg_notify('tenure_lane', json_build_object('offer', encode(sha256(uuid_send(o.token)), 'hex'), 'lane', o.lane,
+        'job_id', gen_random_uuid(), 'kind', 'a', 'executor', o.executor, 'due', now(), 'attempts_max', 5, 'leased_at', now(),
+        'leased_until', now() + interval '1 minute', 'run_until', null, 'payload', '{}', 'idempotency_key', null, 'enqueued_by', 'me')::text)
+        from tenure.offers o";
+    assert_eq!(rows(&c, forged, &[]).await.len(), 1);
+    // Told after it on the same channel, so heard after it.
+    rows(&c, "select job_id from tenure.job_enqueue_many(array['a', 'a'])", &[]).await;
+    let ended = "select count(*) = 2 from tenure.attempts where final";
+    until(&c, ended, &[], "the runs of what was enqueued").await;
+    let report = at_work.stop().await;
+    assert_eq!((report.claimed, report.succeeded, report.lost), (2, 2, 0));
+}
+
+/// The enqueue took longer to commit than the lease lasts: somebody else may have the job by now.
+#[tokio::test]
+async fn what_is_handed_over_too_slowly_is_not_run_on_a_lease_that_has_run_out() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let at_work = AtWork::start(
+        patient(&db)
+            .concurrency(4)
+            .lease(Duration::from_secs(1))
+            .handler("a", |_: Value, _: Context| async { Ok::<_, Failure>(()) }),
+    );
+    until_offered(&c).await;
+    let slow = "begin; select tenure.job_enqueue_plain('a', '{}', null, true); select pg_sleep(1.1); commit";
+    c.batch_execute(slow).await.expect("a hand-over");
+    // The slot is offered again only when it is free again.
+    until_offered(&c).await;
+    let report = at_work.stop().await;
+    assert_eq!((report.claimed, report.succeeded, report.lost), (1, 0, 1));
+    assert_eq!(rows(&c, "select job_id from tenure.job_reap()", &[]).await.len(), 1);
+    check_invariants(&c).await;
+}
