@@ -983,7 +983,7 @@ CREATE FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) RETURNS 
     AS $$...$$;
 
 -- slot_offer(uuid[], text, text, text, text[], integer, integer); Type: FUNCTION
-CREATE FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) RETURNS TABLE(token uuid, lane integer, at timestamp with time zone)
+CREATE FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) RETURNS TABLE(token uuid, lane integer, at timestamp with time zone, lease_seconds integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;

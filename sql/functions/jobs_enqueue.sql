@@ -261,8 +261,8 @@ begin
       from (select unnest(v_ids) as id, unnest(v_payloads) as payload, unnest(v_keys) as key) t;
     insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
     values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, v_ids, cardinality(v_ids))
-    -- Read anew: whoever parked since the lane was looked up has not seen these jobs, and whoever parks from here on asks who was under way.
-    returning exists (select from tenure.lanes l where l.lane = v_lane.lane and l.parked_until > p_now) into v_parked;
+    -- Read anew: whoever parked since the lane was looked up has not seen these jobs, and whoever parks from here on asks who was under way. An old snapshot cannot tell.
+    returning exists (select from tenure.lanes l where l.lane = v_lane.lane and l.parked_until > p_now) or current_setting('transaction_isolation') <> 'read committed' into v_parked;
     if v_parked and p_hand and p_tuning.worker_open and p_tuning.notify_open then
       handed := tenure.job_hand(p_caller, v_lane.lane, v_ids[1], p_kind, coalesce(v_payloads[1], '{}'), v_keys[1], v_due,
         coalesce(v_lane.attempts_max, p_tuning.attempts_max), v_lane.run_timeout_seconds, v_lane.renewals_max);

@@ -266,8 +266,8 @@ begin
   select coalesce(c.lanes, '{}') into v_lanes from tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, null, true) c;
   update tenure.lanes l set parked_until = v_until
    where l.lane in (select k.lane from tenure.lanes k where k.lane = any (v_lanes) and (k.parked_until is null or k.parked_until < v_until - interval '1 second')
-                     -- Who has the row parks here too, or is about to wake whoever is parked.
                      order by k.lane for no key update skip locked);
-  return v_lanes;
+  -- A lane whose row somebody has is left out, unless a park of half that time stands there anyway: it has to be parked on again soon.
+  return array(select l.lane from tenure.lanes l where l.lane = any (v_lanes) and l.parked_until >= v_until - make_interval(secs => p_seconds) / 2 order by l.lane);
 end
 $$;

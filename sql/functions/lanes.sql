@@ -147,10 +147,21 @@ $$;
 create or replace function tenure.lane_wake(p_lanes integer[], p_now timestamptz) returns void
 language plpgsql
 as $$
+declare
+  v_lanes integer[];
 begin
-  perform pg_notify('tenure_lane', l.lane::text) from tenure.lanes l where l.lane = any (p_lanes) and l.parked_until > p_now;
-  -- Who has the row wakes them too, but nobody knows when that commits: so only the update waits for nobody, and the notification is sent in any case.
+  -- An old snapshot may not show a park that stands, and must not meet one that has changed.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform pg_notify('tenure_lane', x.lane::text) from unnest(p_lanes) x (lane);
+    return;
+  end if;
+  select array_agg(l.lane) into v_lanes from tenure.lanes l where l.lane = any (p_lanes) and l.parked_until > p_now;
+  if v_lanes is null then
+    return;
+  end if;
+  perform pg_notify('tenure_lane', x.lane::text) from unnest(v_lanes) x (lane);
+  -- Only those that are notified lose their park. Who has the row wakes them too, but nobody knows when that commits: the notification is sent in any case.
   update tenure.lanes l set parked_until = null
-   where l.lane in (select k.lane from tenure.lanes k where k.lane = any (p_lanes) and k.parked_until > p_now order by k.lane for no key update skip locked);
+   where l.lane in (select k.lane from tenure.lanes k where k.lane = any (v_lanes) order by k.lane for no key update skip locked);
 end
 $$;

@@ -1,11 +1,11 @@
 -- Offers: an idle worker's free slot, and the job that is handed to it.
 
 -- Offers a slot for each token, one to a lane: lanes of these kinds that have no limit, are not paused and do not stand offered on this channel already. Answers which
--- token stands for which lane, and since when; those left over offer nothing. The worker listens on the channel, whose name nobody else knows, and holds the lock
+-- token stands for which lane, since when, and for what lease; those left over offer nothing. The worker listens on the channel, whose name nobody else knows, and holds the lock
 -- tenure.offer_lock(channel) on that connection: when it dies, so does the offer.
 create or replace function tenure.slot_offer(
   p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer)
-  returns table (token uuid, lane integer, at timestamptz)
+  returns table (token uuid, lane integer, at timestamptz, lease_seconds integer)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -37,7 +37,7 @@ begin
              -- A token that holds something is no new one.
              where not exists (select from tenure.leases l where l.token = u.token)) k on k.n = x.n
     on conflict do nothing
-    returning o.token, o.lane, v_now;
+    returning o.token, o.lane, v_now, o.lease_seconds;
 end
 $$;
 
@@ -98,7 +98,7 @@ begin
      or exists (select from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind and (k.concurrency_max is not null or k.paused_at is not null)) then
     return false;
   end if;
-  loop
+  for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
     -- Read here: the lease begins now, however long the enqueue took up to this point.
     v_now := tenure.now();
     select o.* into v_offer from tenure.offers o where o.lane = p_lane and o.until > v_now order by o.until desc limit 1 for update skip locked;
@@ -114,7 +114,11 @@ begin
       on conflict do nothing;
       exit when found;
     end if;
+    v_until := null;
   end loop;
+  if v_until is null then
+    return false;
+  end if;
   v_run_until := v_now + make_interval(secs => p_run_timeout_seconds);
   insert into tenure.active (job_id, token, lane, run, attempt, due, started_at, run_until, hold_until)
   values (p_job_id, v_offer.token, p_lane, 1, 1, p_due, v_now, v_run_until, v_now + make_interval(secs => v_offer.lease_seconds) * (1.0 + p_renewals_max));

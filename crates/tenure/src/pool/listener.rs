@@ -1,6 +1,7 @@
 //! A connection that hears notifications.
 
 use std::future::poll_fn;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client};
@@ -8,6 +9,9 @@ use tokio_postgres::{AsyncMessage, Client};
 use super::address::Address;
 use crate::error::{Error, Result};
 use crate::tls::Connector;
+
+/// How long a connection may be quiet before either end asks whether the other lives.
+const QUIET_MAX: Duration = Duration::from_secs(10);
 
 /// A notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +51,12 @@ impl Listener {
 /// Listens on a channel, by a connection of its own. A pool that hands a session to others between transactions
 /// (PgBouncer in transaction mode) must not stand between.
 pub async fn listen(url: &str, channel: &str) -> Result<Listener> {
-    let Address { config, verify } = Address::parse(url)?;
+    let Address { mut config, verify } = Address::parse(url)?;
+    // It is idle most of the time. If it is cut off without a word, both ends have to find out by themselves, and soon.
+    config
+        .keepalives_idle(QUIET_MAX)
+        .keepalives_interval(QUIET_MAX / 2)
+        .keepalives_retries(2);
     let (client, mut connection) = config
         .connect(Connector::new(&verify)?)
         .await
@@ -68,6 +77,12 @@ pub async fn listen(url: &str, channel: &str) -> Result<Listener> {
         }
     });
     let listener = Listener { client, heard };
+    let seconds = QUIET_MAX.as_secs();
+    let keepalive = format!(
+        "set tcp_keepalives_idle = {seconds}; set tcp_keepalives_interval = {}; set tcp_keepalives_count = 2",
+        seconds / 2
+    );
+    listener.client.batch_execute(&keepalive).await?;
     listener.hear(channel).await?;
     Ok(listener)
 }

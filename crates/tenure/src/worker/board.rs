@@ -131,10 +131,12 @@ impl Board {
             self.under_way += 1;
             return Step::Start(start);
         }
-        let withdrawn = self.offers.withdraw(self.needs_all_slots(), now);
-        if !withdrawn.is_empty() {
-            self.under_way += 1;
-            return Step::Withdraw(withdrawn);
+        if self.phase < Phase::Closing {
+            let withdrawn = self.offers.withdraw(self.needs_all_slots(), now);
+            if !withdrawn.is_empty() {
+                self.under_way += 1;
+                return Step::Withdraw(withdrawn);
+            }
         }
         let ask = if claiming { self.ask(now) } else { None };
         if ask.is_some() || !self.outbox.is_empty() {
@@ -283,18 +285,26 @@ impl Board {
 
     /// Whether there is more to do than the slots that are not offered can take.
     fn needs_all_slots(&self) -> bool {
-        self.phase > Phase::Working || self.groups.iter().any(|group| group.flow == Flow::Flowing)
+        let wanting = |group: &Group| matches!(group.flow, Flow::Asked | Flow::Flowing) && group.room != Some(0);
+        self.phase > Phase::Working || (self.free == 0 && self.groups.iter().any(wanting))
     }
 
     /// How many slots to offer, and where; they are kept.
     fn offer(&mut self, now: Instant) -> Option<(usize, String)> {
-        if self.phase > Phase::Working || !self.parking.is_parked() {
+        if self.needs_all_slots() || !self.parking.is_parked() {
             return None;
         }
         let lanes = self.groups[self.shared_group()?].kinds.len();
         let (slots, channel) = self.offers.make(self.free, lanes, now)?;
         self.free -= slots;
         Some((slots, channel))
+    }
+
+    /// Takes a slot for a job that came when its offer kept none any more; there may be none.
+    pub(super) fn take_slot(&mut self) -> bool {
+        let taken = self.free > 0;
+        self.free -= usize::from(taken);
+        taken
     }
 
     /// Notifications are heard from now on, and hand-overs on this channel.
@@ -306,9 +316,9 @@ impl Board {
     }
 
     /// Nobody will tell us anything any more.
-    pub(super) fn deaf(&mut self) {
+    pub(super) fn deaf(&mut self, now: Instant) {
         self.parking.close();
-        self.offers.close();
+        self.offers.close(now);
     }
 
     fn wait_until(&self, now: Instant) -> Instant {

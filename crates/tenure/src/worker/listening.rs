@@ -1,6 +1,7 @@
 //! Hearing of new work.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -27,7 +28,13 @@ pub(super) async fn hear(runtime: Arc<Runtime>, url: String) {
                 // What was enqueued before we heard has to be looked for once; the park does that.
                 runtime.board().hearing(own.clone());
                 runtime.turns.notify_one();
-                while let Some(told) = listener.next().await {
+                loop {
+                    let told = tokio::select! {
+                        told = listener.next() => told,
+                        // A job was handed to us and we did not hear of it: the connection is good for nothing.
+                        () = runtime.deaf.notified() => None,
+                    };
+                    let Some(told) = told else { break };
                     if own.as_ref() == Some(&told.channel) {
                         // Nobody else knows this channel: what comes here was sent by a hand-over.
                         match serde_json::from_str(&told.payload) {
@@ -38,7 +45,7 @@ pub(super) async fn hear(runtime: Arc<Runtime>, url: String) {
                         runtime.turns.notify_one();
                     }
                 }
-                runtime.board().deaf();
+                runtime.board().deaf(Instant::now());
                 // Somebody has to look after what we offered.
                 runtime.turns.notify_one();
                 log.told(

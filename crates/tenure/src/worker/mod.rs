@@ -32,6 +32,7 @@ mod done;
 mod ends;
 mod failure;
 mod groups;
+mod handed;
 mod handler;
 mod heartbeat;
 mod held;

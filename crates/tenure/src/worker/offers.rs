@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::handed::{Handed, name_of};
+use crate::store::Timestamp;
 use crate::store::jobs::{ClaimedJob, Offer};
-use crate::store::{Payload, Timestamp};
 
 /// How long an offer stands.
 pub(super) const OFFER_SECONDS: i32 = 30;
@@ -15,74 +14,19 @@ pub(super) const OFFER_SECONDS: i32 = 30;
 const OFFER_AGAIN: Duration = Duration::from_secs(OFFER_SECONDS as u64 / 2);
 /// How many slots are offered at most.
 const OFFERS_MAX: usize = 8;
-/// An offer that could be neither taken back nor found to be taken: somebody's transaction has it.
+/// What could be neither taken back nor found to be taken is looked for again: somebody's transaction has it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// A hand-over that is not heard after this time, by a worker that hears, says that it does not.
+const HEARD_WITHIN: Duration = Duration::from_secs(2);
 
-/// What a hand-over tells: all about the job, or only that there is one.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct Handed {
-    offer: String,
-    #[serde(flatten)]
-    told: Option<Told>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-struct Told {
-    lane: i32,
-    job_id: Uuid,
-    kind: String,
-    executor: String,
-    due: Timestamp,
-    attempts_max: i16,
-    leased_at: Timestamp,
-    leased_until: Timestamp,
-    run_until: Option<Timestamp>,
-    payload: String,
-    idempotency_key: Option<String>,
-    enqueued_by: String,
-}
-
-impl Told {
-    /// The job, held under the token of its offer. What is not told has no value: only plain jobs are handed over.
-    fn job(self, token: Uuid) -> ClaimedJob {
-        ClaimedJob {
-            job_id: self.job_id,
-            token,
-            lane: self.lane,
-            rank: 0,
-            due: self.due,
-            kind: self.kind,
-            executor: self.executor,
-            state: "in_progress".to_owned(),
-            run: 1,
-            attempt: 1,
-            attempts_max: self.attempts_max,
-            leased_at: self.leased_at,
-            leased_until: self.leased_until,
-            started_at: Some(self.leased_at),
-            run_until: self.run_until,
-            deadline_at: None,
-            payload: Payload::of_text(self.payload),
-            payload_classification: "safe_metadata".to_owned(),
-            source_ref: None,
-            target_ref: None,
-            payload_ref: None,
-            idempotency_key: self.idempotency_key,
-            affinity_key: None,
-            correlation_id: None,
-            parent_job_id: None,
-            workflow_id: None,
-            run_id: None,
-            enqueued_by: self.enqueued_by,
-            created_at: self.due,
-        }
-    }
-}
-
-/// The name of an offer, which tells nothing of its token.
-fn name_of(token: Uuid) -> String {
-    let digest = Sha256::digest(token.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+/// A job that was handed to us.
+#[derive(Debug, PartialEq)]
+pub(super) struct Taken {
+    pub(super) job: ClaimedJob,
+    /// Since when it is ours.
+    pub(super) asked: Instant,
+    /// A slot was kept for it.
+    pub(super) slot: bool,
 }
 
 /// An offer that was sent.
@@ -92,18 +36,37 @@ struct Standing {
     sent: Instant,
     /// When the database made it; none: perhaps it never did.
     at: Option<Timestamp>,
-    /// Something may have come of it that we did not hear.
-    look: bool,
+    lease: Duration,
+    /// It keeps a slot. One that could not be settled keeps none, and is remembered: a job may come of it yet.
+    slot: bool,
+    /// When to find out what came of it, apart from hearing.
+    look_at: Option<Instant>,
+    /// We know that we may not hear of it.
+    unheard: bool,
 }
 
 impl Standing {
-    fn new(token: Uuid, sent: Instant, at: Option<Timestamp>) -> Standing {
+    fn made(offer: &Offer, sent: Instant) -> Standing {
+        Standing {
+            at: Some(offer.at),
+            lease: Duration::from_secs(u64::try_from(offer.lease_seconds).unwrap_or_default()),
+            look_at: None,
+            unheard: false,
+            ..Standing::unsure(offer.token, sent, sent)
+        }
+    }
+
+    /// Nobody knows whether it was made.
+    fn unsure(token: Uuid, sent: Instant, look_at: Instant) -> Standing {
         Standing {
             token,
             name: name_of(token),
             sent,
-            at,
-            look: at.is_none(),
+            at: None,
+            lease: OFFER_AGAIN,
+            slot: true,
+            look_at: Some(look_at),
+            unheard: true,
         }
     }
 
@@ -116,9 +79,22 @@ impl Standing {
         let later = Duration::from_micros(u64::try_from(micros).unwrap_or_default());
         self.sent.checked_add(later).map_or(now, |asked| asked.min(now))
     }
+
+    fn taken(self, job: ClaimedJob, now: Instant) -> Taken {
+        Taken {
+            asked: self.asked(&job, now),
+            slot: self.slot,
+            job,
+        }
+    }
+
+    /// Whatever came of it, its lease has run out.
+    fn is_over(&self, now: Instant) -> bool {
+        now >= self.sent + Duration::from_secs(OFFER_SECONDS as u64) + self.lease
+    }
 }
 
-/// The offers of a worker. Each keeps a slot.
+/// The offers of a worker.
 #[derive(Default)]
 pub(super) struct Offers {
     /// Where we hear of what is handed to us; none: nothing is offered.
@@ -130,8 +106,6 @@ pub(super) struct Offers {
     early: Vec<Handed>,
     /// The database takes no more offers than these, until then.
     room: Option<(usize, Instant)>,
-    /// Nothing is taken back before.
-    not_before: Option<Instant>,
 }
 
 impl Offers {
@@ -141,9 +115,12 @@ impl Offers {
     }
 
     /// We hear no more: what is handed to us has to be looked for.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close(&mut self, now: Instant) {
         self.channel = None;
-        self.standing.iter_mut().for_each(|it| it.look = true);
+        for it in &mut self.standing {
+            it.unheard = true;
+            it.look_at.get_or_insert(now);
+        }
     }
 
     /// How many slots to offer, of so many that are free, and where. They are about to be sent. One slot stays for what
@@ -153,7 +130,7 @@ impl Offers {
             .room
             .filter(|(_, until)| *until > now)
             .map_or(OFFERS_MAX, |(room, _)| room);
-        let wanted = room.min(lanes).min(OFFERS_MAX).saturating_sub(self.standing.len());
+        let wanted = room.min(lanes).min(OFFERS_MAX).saturating_sub(self.kept());
         let slots = wanted.min(free.saturating_sub(1));
         if self.under_way || slots == 0 {
             return None;
@@ -163,65 +140,77 @@ impl Offers {
         Some((slots, channel))
     }
 
-    /// Of so many that were sent then these stand; answers what was handed to us meanwhile.
-    pub(super) fn made(&mut self, slots: usize, offers: &[Offer], sent: Instant) -> Vec<Handed> {
+    /// Of so many that were sent then, for this channel, these stand; answers what was handed to us meanwhile.
+    pub(super) fn made(&mut self, slots: usize, channel: &str, offers: &[Offer], sent: Instant) -> Vec<Handed> {
         self.under_way = false;
-        let made = offers
-            .iter()
-            .map(|offer| Standing::new(offer.token, sent, Some(offer.at)));
-        self.standing.extend(made);
+        let heard = self.channel.as_deref() == Some(channel);
+        self.standing.extend(offers.iter().map(|offer| Standing {
+            unheard: !heard,
+            look_at: (!heard).then_some(sent),
+            ..Standing::made(offer, sent)
+        }));
         if offers.len() < slots {
-            self.room = Some((self.standing.len(), sent + OFFER_AGAIN));
-        }
-        if self.channel.is_none() {
-            self.close();
+            self.room = Some((self.kept(), sent + OFFER_AGAIN));
         }
         std::mem::take(&mut self.early)
     }
 
-    /// Nobody knows whether these were made: they have to be taken back.
-    pub(super) fn failed(&mut self, tokens: Vec<Uuid>, sent: Instant, now: Instant) {
+    /// They were not made.
+    pub(super) fn refused(&mut self, now: Instant) {
         self.under_way = false;
         self.early.clear();
-        self.not_before = Some(now + LOOK_AGAIN);
-        self.room = Some((0, now + OFFER_AGAIN));
-        self.standing
-            .extend(tokens.into_iter().map(|token| Standing::new(token, sent, None)));
+        self.room = Some((self.kept(), now + OFFER_AGAIN));
+    }
+
+    /// Nobody knows whether these were made: they have to be taken back.
+    pub(super) fn failed(&mut self, tokens: Vec<Uuid>, sent: Instant, now: Instant) {
+        self.refused(now);
+        let unsure = |token| Standing::unsure(token, sent, now + LOOK_AGAIN);
+        self.standing.extend(tokens.into_iter().map(unsure));
     }
 
     /// How many slots they keep.
     pub(super) fn kept(&self) -> usize {
-        self.standing.len()
+        self.standing.iter().filter(|it| it.slot).count()
     }
 
-    /// What to take back now: all of it when the slots are needed (`all`) or one stands for long, else what has to be
+    /// What to take back now: all of it when the slots are needed (`all`) or one stands for long, and what has to be
     /// looked after.
     pub(super) fn withdraw(&mut self, all: bool, now: Instant) -> Vec<Uuid> {
-        if self.under_way || self.not_before.is_some_and(|at| at > now) {
+        if self.under_way {
             return Vec::new();
         }
-        let all = all || self.standing.iter().any(|it| now >= it.sent + OFFER_AGAIN);
-        let due = self.standing.iter().filter(|it| all || it.look);
-        let tokens: Vec<Uuid> = due.map(|it| it.token).collect();
+        self.standing.retain(|it| it.slot || !it.is_over(now));
+        let all = all || self.standing.iter().any(|it| it.slot && now >= it.sent + OFFER_AGAIN);
+        let is_due = |it: &&Standing| it.look_at.map_or(all, |at| at <= now);
+        let tokens: Vec<Uuid> = self.standing.iter().filter(is_due).map(|it| it.token).collect();
         self.under_way = !tokens.is_empty();
         tokens
     }
 
-    /// Of these that were asked for, those were taken back; the others have been handed to us, or soon will be. Answers
-    /// how many slots are free again.
+    /// Of these that were asked for, those brought nothing. An offer that was perhaps made may yet turn up.
     pub(super) fn withdrawn(&mut self, asked: &[Uuid], back: &[Uuid], now: Instant) -> usize {
-        self.under_way = false;
-        let before = self.standing.len();
-        self.standing.retain(|it| !back.contains(&it.token));
-        let left = self.standing.iter_mut().filter(|it| asked.contains(&it.token));
-        let left = left.map(|it| it.look = true).count();
-        self.not_before = (left > 0).then_some(now + LOOK_AGAIN);
-        before - self.standing.len()
+        let mut free = 0;
+        for it in self.standing.iter_mut().filter(|it| asked.contains(&it.token)) {
+            it.look_at = Some(now + LOOK_AGAIN);
+            if back.contains(&it.token) {
+                free += usize::from(std::mem::take(&mut it.slot));
+            }
+        }
+        self.standing.retain(|it| it.at.is_none() || !back.contains(&it.token));
+        free
     }
 
-    /// Something was handed to us: the job, and since when it is ours; none if it is not known here, or has to be
-    /// looked for.
-    pub(super) fn take(&mut self, handed: Handed, now: Instant) -> Option<(ClaimedJob, Instant)> {
+    /// That is all there is to be known about these for now. Those of which nothing was found keep no slot any longer;
+    /// answers how many.
+    pub(super) fn settled(&mut self, asked: &[Uuid]) -> usize {
+        self.under_way = false;
+        let left = self.standing.iter_mut().filter(|it| asked.contains(&it.token));
+        left.map(|it| usize::from(std::mem::take(&mut it.slot))).sum()
+    }
+
+    /// Something was handed to us: the job; none if it is not known here, or has to be looked for.
+    pub(super) fn take(&mut self, handed: Handed, now: Instant) -> Option<Taken> {
         let Some(at) = self.standing.iter().position(|it| it.name == handed.offer) else {
             if self.under_way {
                 self.early.push(handed);
@@ -230,20 +219,23 @@ impl Offers {
         };
         let Some(told) = handed.told else {
             // It is too large for a notification.
-            self.standing[at].look = true;
-            self.not_before = None;
+            self.standing[at].look_at = Some(now);
+            self.standing[at].unheard = true;
             return None;
         };
-        let offer = self.standing.remove(at);
+        let offer = self.standing.swap_remove(at);
         let job = told.job(offer.token);
-        let asked = offer.asked(&job, now);
-        Some((job, asked))
+        Some(offer.taken(job, now))
     }
 
-    /// The job of an offer was found: since when it is ours, if it is still to be run.
-    pub(super) fn found(&mut self, job: &ClaimedJob, now: Instant) -> Option<Instant> {
+    /// The job of an offer was found, if it is still to be run; and whether we should have heard of it long ago.
+    pub(super) fn found(&mut self, job: ClaimedJob, now: Instant) -> Option<(Taken, bool)> {
         let at = self.standing.iter().position(|it| it.token == job.token)?;
-        Some(self.standing.remove(at).asked(job, now))
+        let offer = self.standing.swap_remove(at);
+        let expected = !offer.unheard;
+        let taken = offer.taken(job, now);
+        let deaf = expected && now >= taken.asked + HEARD_WITHIN;
+        Some((taken, deaf))
     }
 
     /// When there is something to do about them, if nothing else happens.
@@ -251,9 +243,11 @@ impl Offers {
         if self.under_way {
             return None;
         }
-        let due = |it: &Standing| if it.look { now } else { it.sent + OFFER_AGAIN };
-        let back = self.standing.iter().map(due).min();
-        let back = back.map(|at| self.not_before.map_or(at, |not_before| at.max(not_before)));
+        let back = self
+            .standing
+            .iter()
+            .map(|it| it.look_at.unwrap_or(it.sent + OFFER_AGAIN))
+            .min();
         let again = self.room.map(|(_, until)| until).filter(|until| *until > now);
         back.into_iter().chain(again).min()
     }
@@ -270,7 +264,8 @@ mod tests {
     }
 
     fn offer(n: u128) -> Offer {
-        serde_json::from_value(serde_json::json!({"token": token(n), "lane": 1, "at": AT})).expect("an offer")
+        serde_json::from_value(serde_json::json!({"token": token(n), "lane": 1, "at": AT, "lease_seconds": 60}))
+            .expect("an offer")
     }
 
     fn handed(n: u128) -> Handed {
@@ -292,8 +287,12 @@ mod tests {
         offers.open("c".to_owned());
         assert!(offers.make(10, numbers.len(), now).is_some());
         let made: Vec<Offer> = numbers.iter().map(|n| offer(*n)).collect();
-        assert!(offers.made(numbers.len(), &made, now).is_empty());
+        assert!(offers.made(numbers.len(), "c", &made, now).is_empty());
         offers
+    }
+
+    fn job(n: u128) -> ClaimedJob {
+        handed(n).told.expect("all of it").job(token(n))
     }
 
     #[test]
@@ -305,11 +304,13 @@ mod tests {
         assert_eq!(offers.make(1, 3, now), None);
         assert_eq!(offers.make(3, 3, now), Some((2, "c".to_owned())));
         assert_eq!(offers.make(10, 3, now), None, "an offer is on the wire");
-        offers.made(2, &[offer(1), offer(2)], now);
+        offers.made(2, "c", &[offer(1), offer(2)], now);
         assert_eq!(offers.make(10, 3, now), Some((1, "c".to_owned())), "the rest");
-        offers.made(1, &[], now);
+        offers.made(1, "c", &[], now);
         assert_eq!(offers.make(10, 3, now), None, "the database takes no more");
         assert_eq!(offers.make(10, 3, now + OFFER_AGAIN), Some((1, "c".to_owned())));
+        offers.refused(now);
+        assert_eq!(offers.make(10, 3, now), None);
     }
 
     #[test]
@@ -319,10 +320,11 @@ mod tests {
         offers.open("c".to_owned());
         offers.make(10, 2, now);
         assert!(offers.take(handed(7), now).is_none());
-        let early = offers.made(2, &[offer(7), offer(8)], now);
+        let early = offers.made(2, "c", &[offer(7), offer(8)], now);
         assert_eq!(early, [handed(7)]);
-        let (job, _) = offers.take(handed(7), now).expect("a job");
-        assert_eq!((job.token, job.payload.as_str()), (token(7), "{ }"));
+        let taken = offers.take(handed(7), now).expect("a job");
+        assert_eq!((taken.job.token, taken.job.payload.as_str()), (token(7), "{ }"));
+        assert!(taken.slot);
         assert!(offers.take(handed(7), now).is_none(), "once");
         assert!(offers.take(handed(9), now).is_none(), "no offer of ours");
         assert_eq!(offers.kept(), 1);
@@ -333,32 +335,53 @@ mod tests {
         let now = Instant::now();
         let mut offers = standing(&[7, 8], now);
         let late = now + Duration::from_secs(60);
-        let (_, asked) = offers.take(handed(7), late).expect("a job");
+        let asked = offers.take(handed(7), late).expect("a job").asked;
         assert_eq!(
             asked,
             now + Duration::from_secs(3),
             "it began three seconds after the offer"
         );
-        let (_, asked) = offers.take(handed(8), now).expect("a job");
+        let asked = offers.take(handed(8), now).expect("a job").asked;
         assert_eq!(asked, now, "whatever the clocks say");
     }
 
     #[test]
-    fn an_offer_that_cannot_be_taken_back_is_looked_for_again() {
+    fn an_offer_that_cannot_be_settled_keeps_no_slot_and_is_remembered() {
         let now = Instant::now();
-        let mut offers = standing(&[7, 8], now);
+        let mut offers = standing(&[7, 8, 9], now);
         assert!(offers.withdraw(false, now).is_empty(), "nobody needs the slots");
         let asked = offers.withdraw(true, now);
-        assert_eq!(asked, [token(7), token(8)]);
+        assert_eq!(asked, [token(7), token(8), token(9)]);
         assert!(offers.withdraw(true, now).is_empty(), "it is under way");
         assert_eq!(offers.withdrawn(&asked, &[token(8)], now), 1);
+        let (taken, _) = offers.found(job(9), now).expect("it was taken");
+        assert!(taken.slot);
+        assert_eq!(offers.settled(&asked), 1);
+        assert_eq!(offers.kept(), 0);
         assert!(offers.withdraw(true, now).is_empty(), "not at once");
         assert_eq!(offers.withdraw(false, now + LOOK_AGAIN), [token(7)]);
-        let (job, _) = standing(&[7], now).take(handed(7), now).expect("a job");
-        assert!(offers.found(&job, now).is_some());
-        assert!(offers.found(&job, now).is_none(), "once");
-        assert!(offers.take(handed(7), now).is_none(), "its notification comes too late");
-        assert_eq!(offers.withdrawn(&[token(7)], &[token(7)], now), 0, "its slot is in use");
+        offers.withdrawn(&[token(7)], &[], now);
+        assert_eq!(offers.settled(&[token(7)]), 0);
+        let taken = offers.take(handed(7), now).expect("it was committed at last");
+        assert!(!taken.slot, "its slot was given to somebody else");
+        assert!(
+            offers.found(job(9), now).is_none() && offers.take(handed(9), now).is_none(),
+            "once"
+        );
+    }
+
+    #[test]
+    fn what_is_remembered_is_forgotten_when_its_lease_must_have_run_out() {
+        let now = Instant::now();
+        let mut offers = standing(&[7], now);
+        let asked = offers.withdraw(true, now);
+        offers.withdrawn(&asked, &[], now);
+        offers.settled(&asked);
+        let end = now + Duration::from_secs(OFFER_SECONDS as u64 + 60);
+        assert_eq!(offers.withdraw(false, end - LOOK_AGAIN), [token(7)]);
+        offers.settled(&asked);
+        assert!(offers.withdraw(false, end).is_empty());
+        assert!(offers.take(handed(7), end).is_none());
     }
 
     #[test]
@@ -369,26 +392,47 @@ mod tests {
         assert_eq!(offers.due(now), Some(now));
         assert_eq!(offers.withdraw(false, now), [token(8)]);
         offers.withdrawn(&[token(8)], &[], now);
-        offers.close();
+        let (_, deaf) = offers.found(job(8), now + OFFER_AGAIN).expect("a job");
+        assert!(!deaf, "that was to be expected");
+        offers.settled(&[token(8)]);
+        offers.close(now);
         offers.open("other".to_owned());
+        assert_eq!(offers.withdraw(false, now), [token(7)], "nobody hears its channel");
+        offers.withdrawn(&[token(7)], &[], now);
+        offers.settled(&[token(7)]);
+        offers.make(10, 1, now);
+        offers.made(1, "c", &[offer(9)], now);
         assert_eq!(
-            offers.withdraw(false, now + LOOK_AGAIN),
-            [token(7), token(8)],
-            "another channel"
+            offers.withdraw(false, now),
+            [token(9)],
+            "made for a channel that nobody hears any more"
         );
     }
 
     #[test]
-    fn an_offer_that_was_perhaps_made_is_taken_back() {
+    fn a_worker_that_finds_what_it_should_have_heard_of_is_deaf() {
+        let now = Instant::now();
+        let mut offers = standing(&[7, 8], now);
+        let soon = now + Duration::from_secs(4);
+        assert!(
+            !offers.found(job(7), soon).expect("a job").1,
+            "it may still be on its way"
+        );
+        assert!(offers.found(job(8), now + OFFER_AGAIN).expect("a job").1);
+    }
+
+    #[test]
+    fn an_offer_that_was_perhaps_made_is_taken_back_and_remembered() {
         let now = Instant::now();
         let mut offers = Offers::default();
         offers.open("c".to_owned());
         offers.make(10, 1, now);
         offers.failed(vec![token(7)], now, now);
         assert_eq!(offers.due(now), Some(now + LOOK_AGAIN));
-        let (_, asked) = offers
-            .take(handed(7), now + LOOK_AGAIN)
-            .expect("it was made, and taken");
-        assert_eq!(asked, now);
+        let asked = offers.withdraw(false, now + LOOK_AGAIN);
+        assert_eq!(offers.withdrawn(&asked, &asked, now), 1);
+        assert_eq!(offers.settled(&asked), 0);
+        let taken = offers.take(handed(7), now + LOOK_AGAIN).expect("it was made after all");
+        assert_eq!((taken.asked, taken.slot), (now, false));
     }
 }

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 pub(super) const PARK_SECONDS: i32 = 60;
 /// A park is renewed after this time.
 const PARK_AGAIN: Duration = Duration::from_secs(PARK_SECONDS as u64 / 2);
+/// A park that does not stand on all our lanes is tried again after this time.
+const PARK_REST: Duration = Duration::from_secs(1);
 /// Open transactions are asked after first in this time, then in ever longer ones, ...
 const ASK_AFTER: Duration = Duration::from_millis(2);
 /// ... up to this: some stay open for hours and have nothing to do with us.
@@ -20,11 +22,12 @@ const ASK_AFTER_MAX: Duration = Duration::from_secs(1);
 pub(super) struct Parking {
     /// Somebody hears notifications.
     listening: bool,
-    /// Since when a park stands.
-    since: Option<Instant>,
+    /// Until when a park stands well.
+    until: Option<Instant>,
     /// A park is on the wire; how many notifications had been heard before.
     under_way: Option<u64>,
     heard: u64,
+    /// All lanes we ever parked on.
     lanes: HashSet<i32>,
     open: Option<Open>,
 }
@@ -47,18 +50,18 @@ impl Parking {
     /// Nobody will tell us; a new listener has to park anew.
     pub(super) fn close(&mut self) {
         self.listening = false;
-        self.since = None;
+        self.until = None;
         self.open = None;
     }
 
     /// Whether it is time to park, for a worker that is idle.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.listening && self.under_way.is_none() && self.since.is_none_or(|since| now >= since + PARK_AGAIN)
+        self.listening && self.under_way.is_none() && self.until.is_none_or(|until| until <= now)
     }
 
     /// Whether a park stands.
     pub(super) fn is_parked(&self) -> bool {
-        self.since.is_some()
+        self.until.is_some()
     }
 
     /// A park goes out.
@@ -67,11 +70,14 @@ impl Parking {
     }
 
     /// It stands: whatever is begun from now on is told, unless it was told before we knew the lanes. These transactions
-    /// were open just after.
+    /// were open just after. A lane that is missing has a row in use: somebody enqueues there for the first time, or
+    /// has not committed yet what will wake us.
     pub(super) fn stands(&mut self, lanes: Vec<i32>, open: Vec<u64>, now: Instant) {
         let unheard = self.under_way.take() == Some(self.heard);
-        self.since = unheard.then_some(now);
-        self.lanes = lanes.into_iter().collect();
+        let parked: HashSet<i32> = lanes.into_iter().collect();
+        let all = self.lanes.is_subset(&parked);
+        self.until = unheard.then(|| now + if all { PARK_AGAIN } else { PARK_REST });
+        self.lanes.extend(parked);
         self.open = (unheard && !open.is_empty()).then(|| Open {
             ids: open,
             ask_at: now + ASK_AFTER,
@@ -90,7 +96,7 @@ impl Parking {
         self.heard += 1;
         let ours = self.lanes.contains(&lane);
         if ours {
-            self.since = None;
+            self.until = None;
             self.open = None;
         }
         ours
@@ -131,8 +137,7 @@ impl Parking {
     /// When an idle worker has something to do about it.
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
         let ask_at = self.open.as_ref().filter(|open| !open.asking).map(|open| open.ask_at);
-        let park_at =
-            (self.listening && self.under_way.is_none()).then(|| self.since.map_or(now, |at| at + PARK_AGAIN));
+        let park_at = (self.listening && self.under_way.is_none()).then(|| self.until.unwrap_or(now));
         ask_at.into_iter().chain(park_at).min()
     }
 }
@@ -169,6 +174,17 @@ mod tests {
         assert!(parking.is_due(now + PARK_AGAIN));
         assert!(parking.hear(7));
         assert!(parking.is_due(now));
+    }
+
+    #[test]
+    fn a_park_that_misses_a_lane_is_tried_again_soon() {
+        let now = Instant::now();
+        let mut parking = parked(Vec::new(), now);
+        parking.begin();
+        parking.stands(Vec::new(), Vec::new(), now);
+        assert!(!parking.is_due(now));
+        assert!(parking.is_due(now + PARK_REST));
+        assert!(parking.hear(7), "it is ours all the same");
     }
 
     #[test]

@@ -12,9 +12,10 @@ use super::board::{Board, Phase};
 use super::builder::Settings;
 use super::context::{Context, Home};
 use super::ends::{end_of, released};
+use super::handed::Handed;
 use super::held::{Held, Overdue, lease_of, run_id};
 use super::kind::Kind;
-use super::offers::Handed;
+use super::offers::Taken;
 use super::run::{Outcome, Run};
 use super::trouble::Log;
 use crate::pool::Pool;
@@ -31,6 +32,8 @@ pub(super) struct Runtime {
     pub(super) turns: Notify,
     /// Wakes the heartbeat, and the one who watches the time.
     pub(super) timers: Notify,
+    /// Tells the listener that it hears nothing.
+    pub(super) deaf: Notify,
     pub(super) log: Log,
     /// What keeps us from claiming though all works.
     pub(super) gates: Log,
@@ -66,6 +69,7 @@ impl Runtime {
             board: Mutex::new(board),
             turns: Notify::new(),
             timers: Notify::new(),
+            deaf: Notify::new(),
             log: Log::default(),
             gates: Log::default(),
         }
@@ -126,24 +130,28 @@ impl Runtime {
     pub(super) fn handed(self: &Arc<Runtime>, handed: Handed) {
         let taken = self.board().offers.take(handed, Instant::now());
         match taken {
-            Some((job, asked)) => self.run_handed(job, asked),
+            Some(taken) => self.run_handed(taken),
             // Somebody may have to look for it.
             None => self.turns.notify_one(),
         }
     }
 
-    /// Runs a job that was handed to us; its slot was kept.
-    pub(super) fn run_handed(self: &Arc<Runtime>, job: ClaimedJob, asked: Instant) {
+    /// Runs a job that was handed to us.
+    pub(super) fn run_handed(self: &Arc<Runtime>, taken: Taken) {
+        let Taken { job, asked, slot } = taken;
         let mut board = self.board();
         let group = board.shared_group().unwrap_or_default();
         board.report.claimed += 1;
-        if asked + lease_of(&job) <= Instant::now() {
-            tracing::warn!(job_id = %job.job_id, "handed over so slowly that its lease has run out, not run");
-            board.report.lost += 1;
-            board.release(group, 1);
-        } else if board.phase == Phase::Closing {
-            board.release(group, 1);
-            board.give_all_back(&[job]);
+        let slot = slot || board.take_slot();
+        let late = asked + lease_of(&job) <= Instant::now();
+        if late || !slot || board.phase == Phase::Closing {
+            board.release(group, usize::from(slot));
+            if late {
+                tracing::warn!(job_id = %job.job_id, "handed over so slowly that its lease has run out, not run");
+                board.report.lost += 1;
+            } else {
+                board.give_all_back(&[job]);
+            }
         } else {
             drop(board);
             self.dispatch(vec![job], asked, group);

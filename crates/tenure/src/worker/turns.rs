@@ -21,6 +21,9 @@ use crate::store::{Snapshot, open_transactions};
 /// A statement that is not answered in this time never will be: the connection is given up.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
+/// Offers are not worth waiting for: a worker that stops has little time.
+const WITHDRAW_MAX: Duration = Duration::from_secs(5);
+
 /// One of the loops, with its connection.
 pub(super) struct Turns {
     runtime: Arc<Runtime>,
@@ -344,11 +347,16 @@ impl Turns {
             match answer {
                 Ok(offers) => {
                     board.release(group, slots - offers.len());
-                    board.offers.made(slots, &offers, sent)
+                    board.offers.made(slots, channel, &offers, sent)
                 }
                 Err(error) => {
                     tracing::debug!(code = error.code(), "slots not offered: {error}");
-                    board.offers.failed(tokens, sent, Instant::now());
+                    if Trouble::of(&error) == Trouble::Connection {
+                        board.offers.failed(tokens, sent, Instant::now());
+                    } else {
+                        board.release(group, slots);
+                        board.offers.refused(Instant::now());
+                    }
                     Vec::new()
                 }
             }
@@ -361,27 +369,44 @@ impl Turns {
     /// Takes offers back. What is not to be had any more has been handed to us, and is looked for if we did not hear of it.
     async fn withdraw(&mut self, tokens: Vec<Uuid>) {
         let runtime = self.runtime.clone();
-        let answer = self.ask(async |client| jobs::withdraw(client, &tokens).await).await;
-        let back = answer.unwrap_or_else(|error| {
+        let group = runtime.board().shared_group().unwrap_or_default();
+        if let Err(error) = self.find_out(&tokens, group).await {
             tracing::debug!(code = error.code(), "offers not taken back: {error}");
-            Vec::new()
-        });
+        }
+        let mut board = runtime.board();
+        let free = board.offers.settled(&tokens);
+        board.release(group, free);
+    }
+
+    /// Finds out what became of offers. What cannot be known now is looked for again.
+    async fn find_out(&mut self, tokens: &[Uuid], group: usize) -> Result<()> {
+        let runtime = self.runtime.clone();
+        let back = self
+            .line
+            .ask(WITHDRAW_MAX, async |client| jobs::withdraw(client, tokens).await);
+        let back = back.await.inspect_err(|_| {
+            runtime.board().offers.withdrawn(tokens, &[], Instant::now());
+        })?;
         {
             let mut board = runtime.board();
-            let group = board.shared_group().unwrap_or_default();
-            let free = board.offers.withdrawn(&tokens, &back, Instant::now());
+            let free = board.offers.withdrawn(tokens, &back, Instant::now());
             board.release(group, free);
         }
-        for token in tokens.into_iter().filter(|token| !back.contains(token)) {
-            let held = self.ask(async |client| jobs::held(client, token).await).await;
-            // What cannot be asked for now is looked for again.
-            for job in held.unwrap_or_default() {
-                let asked = runtime.board().offers.found(&job, Instant::now());
-                if let Some(asked) = asked {
-                    runtime.run_handed(job, asked);
+        for token in tokens.iter().filter(|token| !back.contains(token)) {
+            let held = self
+                .line
+                .ask(WITHDRAW_MAX, async |client| jobs::held(client, *token).await);
+            for job in held.await? {
+                let found = runtime.board().offers.found(job, Instant::now());
+                if let Some((taken, deaf)) = found {
+                    if deaf {
+                        runtime.deaf.notify_one();
+                    }
+                    runtime.run_handed(taken);
                 }
             }
         }
+        Ok(())
     }
 
     async fn ask<T>(&mut self, question: impl AsyncFnOnce(&Client) -> Result<T>) -> Result<T> {

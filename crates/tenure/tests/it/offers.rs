@@ -165,6 +165,20 @@ async fn what_is_handed_over_and_never_run_comes_back_with_the_lease() {
     assert_eq!(get::<String>(&c, late, &[&id, &token]).await, "stale_lease");
 }
 
+/// What nobody took back is removed with the leases that have run out.
+#[tokio::test]
+async fn an_offer_that_has_run_out_is_not_taken_and_goes_with_the_reaper() {
+    let db = Db::open().await;
+    let (c, owner) = (db.client().await, db.direct().await);
+    let (_living, _) = offered(&db, "a").await;
+    db.advance("31 seconds").await;
+    assert_eq!(hand(&c, "a").await.1, "queued");
+    let left = "select count(*) from tenure.offers";
+    assert_eq!(get::<i64>(&owner, left, &[]).await, 1);
+    reap(&c).await;
+    assert_eq!(get::<i64>(&owner, left, &[]).await, 0);
+}
+
 /// It was made with the rights that the login had.
 #[tokio::test]
 async fn whoever_binds_a_login_anew_ends_what_its_tenant_offers() {

@@ -127,6 +127,49 @@ async fn an_enqueue_that_stays_open_does_not_keep_others_from_waking_a_worker() 
     assert_eq!(heard(&c, &mut receiver).await, [lane.to_string()]);
 }
 
+/// It cannot see a park that began after it, nor take one away that has changed since. Rule: 19.
+#[tokio::test]
+async fn an_enqueue_with_an_old_snapshot_wakes_in_any_case_and_never_fails_for_it() {
+    let db = Db::open().await;
+    let (c, old) = (db.client().await, db.direct().await);
+    let (worker, mut receiver) = listen(&db).await;
+    let lane: i32 = get(&c, "select tenure.lane_open('report')", &[]).await;
+    for park_again in [false, true] {
+        run(&old, "begin isolation level repeatable read; select 1").await;
+        if park_again {
+            run(&c, "update tenure.lanes set parked_until = null").await;
+        }
+        park(&worker, "").await;
+        run(
+            &old,
+            "select tenure.job_enqueue_plain('report', '{}', null); select tenure.job_enqueue('report'); commit",
+        )
+        .await;
+        assert_eq!(heard(&c, &mut receiver).await, [lane.to_string()]);
+    }
+}
+
+/// Somebody has the row of the lane: a park there does not stand, and its worker has to know. Rule: 19.
+#[tokio::test]
+async fn a_park_that_could_not_be_written_is_not_answered() {
+    let db = Db::open().await;
+    let (c, open) = (db.direct().await, db.direct().await);
+    let lane: i32 = get(&c, "select tenure.lane_open('report')", &[]).await;
+    run(&open, "begin; select from tenure.lanes for update").await;
+    assert!(park(&c, "p_seconds => 60").await.is_empty());
+    run(&open, "rollback").await;
+    assert_eq!(park(&c, "p_seconds => 60").await, [lane]);
+    run(&open, "begin; select from tenure.lanes for update").await;
+    assert_eq!(
+        park(&c, "p_seconds => 60").await,
+        [lane],
+        "the one that stands is good enough"
+    );
+    db.advance("40 seconds").await;
+    assert!(park(&c, "p_seconds => 60").await.is_empty(), "it is no more");
+    run(&open, "rollback").await;
+}
+
 /// Rule: 19.
 #[tokio::test]
 async fn a_park_covers_what_the_caller_may_claim_and_is_not_written_over_and_over() {

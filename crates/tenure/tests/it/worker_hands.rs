@@ -4,9 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure::worker::{Context, Failure, WorkerBuilder};
+use tenure::worker::{Context, Failure, HandlerOptions, Worker, WorkerBuilder};
 use tenure::{Client, NewJob};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_postgres::config::Host;
+use uuid::Uuid;
+
+/// Long before a worker takes its offers back by itself, and so finds out what came of them.
+const SOON: Duration = Duration::from_secs(10);
 
 use crate::fixture::{Db, check_invariants, get, rows, until};
 use crate::worker_scene::{AtWork, Crowd, finished, pool, until_true, worker};
@@ -96,7 +103,8 @@ async fn a_large_job_is_handed_over_too() {
         .await
         .expect("a job");
     assert_eq!(enqueued.state, "in_progress");
-    assert_eq!(runs.recv().await, Some(payload));
+    let run = tokio::time::timeout(SOON, runs.recv()).await;
+    assert_eq!(run.expect("fetched at once"), Some(payload));
     until(
         &c,
         "select not exists (select from tenure.active)",
@@ -167,15 +175,102 @@ async fn a_job_handed_over_just_before_the_listener_dies_is_run() {
     .await
     .expect("a hand-over");
     assert_eq!(get::<i64>(&c, HANDED, &[]).await, 1);
-    until(
-        &c,
-        "select exists (select from tenure.attempts where final)",
-        &[],
-        "the run",
-    )
-    .await;
+    let ended = "select exists (select from tenure.attempts where final)";
+    tokio::time::timeout(SOON, until(&c, ended, &[], "the run"))
+        .await
+        .expect("looked for at once");
     assert_eq!(at_work.stop().await.succeeded, 1);
     check_invariants(&c).await;
+}
+
+/// A handler that is at its own limit wants no more slots, so the offers of the others stand.
+#[tokio::test]
+async fn a_handler_at_its_limit_does_not_make_a_worker_take_its_offers_back() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let permits = Arc::new(Semaphore::new(0));
+    let gate = permits.clone();
+    let builder = patient(&db)
+        .concurrency(4)
+        .handler("a", |_: Value, _: Context| async { Ok::<_, Failure>(()) });
+    let at_work = AtWork::start(builder.handler_with(
+        "b",
+        HandlerOptions::default().concurrency(1),
+        move |_: Value, _: Context| {
+            let gate = gate.clone();
+            async move {
+                gate.acquire().await?.forget();
+                Ok::<_, Failure>(())
+            }
+        },
+    ));
+    until_offered(&c).await;
+    rows(&c, "select job_id from tenure.job_enqueue_many(array['b', 'b'])", &[]).await;
+    let running = "select exists (select from tenure.active) and exists (select from tenure.offers)";
+    until(&c, running, &[], "a run beside an offer").await;
+    let first: Uuid = get(&c, "select token from tenure.offers", &[]).await;
+    for _ in 0..200 {
+        let tokens: Vec<Uuid> = get(&c, "select array_agg(token) from tenure.offers", &[]).await;
+        assert_eq!(tokens, [first], "the same offer, not a new one every moment");
+    }
+    permits.add_permits(2);
+    until(
+        &c,
+        "select count(*) = 2 from tenure.attempts where final",
+        &[],
+        "both runs",
+    )
+    .await;
+    assert_eq!(at_work.stop().await.succeeded, 2);
+}
+
+/// A way to the database that can be closed.
+async fn road(db: &Db) -> (String, JoinHandle<()>) {
+    let config: tokio_postgres::Config = db.url().parse().expect("the database's URL");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let password = config.get_password().map(String::from_utf8_lossy).unwrap_or_default();
+    let url = format!(
+        "host=127.0.0.1 port={port} user={} password='{password}' dbname={} sslmode=disable",
+        config.get_user().expect("a login"),
+        config.get_dbname().expect("a database"),
+    );
+    let open = tokio::spawn(async move {
+        let mut on_it = JoinSet::new();
+        while let Ok((mut client, _)) = listener.accept().await {
+            let port = config.get_ports().first().copied().unwrap_or(5432);
+            match &config.get_hosts()[0] {
+                Host::Unix(folder) => {
+                    let path = folder.join(format!(".s.PGSQL.{port}"));
+                    let mut server = UnixStream::connect(path).await.expect("the server");
+                    on_it.spawn(async move { tokio::io::copy_bidirectional(&mut client, &mut server).await });
+                }
+                Host::Tcp(host) => {
+                    let mut server = TcpStream::connect((host.as_str(), port)).await.expect("the server");
+                    on_it.spawn(async move { tokio::io::copy_bidirectional(&mut client, &mut server).await });
+                }
+            }
+        }
+    });
+    (url, open)
+}
+
+/// Offers are not worth waiting for: they die with the worker.
+#[tokio::test]
+async fn an_idle_worker_that_cannot_take_its_offers_back_stops_all_the_same() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let (url, open) = road(&db).await;
+    let pool = tenure::Pool::new(&url, &Default::default()).expect("a pool");
+    let builder = Worker::builder(pool)
+        .poll_interval(Duration::from_secs(600))
+        .listen_url(db.url())
+        .drain(Duration::from_secs(3600))
+        .concurrency(4);
+    let at_work = AtWork::start(builder.handler("a", |_: Value, _: Context| async { Ok::<_, Failure>(()) }));
+    until_offered(&c).await;
+    open.abort();
+    assert_eq!(at_work.stop().await.claimed, 0);
 }
 
 /// Whoever is connected may send to a channel whose name they know, and everybody knows that of the lanes.

@@ -17,6 +17,8 @@ row! {
         pub lane: i32,
         /// Since when it stands, by the database's clock.
         pub at: Timestamp,
+        /// How long the job will be held without a heartbeat.
+        pub lease_seconds: i32,
     }
 }
 
