@@ -661,9 +661,14 @@ CREATE FUNCTION tenure.jobs_only_cleaned() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- key_hash(integer, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) RETURNS uuid
+-- key_hash(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.key_hash(p_scope text, p_key text) RETURNS uuid
     LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- key_scope(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- keys_take(uuid[], uuid[]); Type: FUNCTION
@@ -2723,8 +2728,11 @@ GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outco
 -- FUNCTION jobs_only_cleaned(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
 
--- FUNCTION key_hash(p_tenant_id integer, p_kind text, p_key text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) FROM PUBLIC;
+-- FUNCTION key_hash(p_scope text, p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_hash(p_scope text, p_key text) FROM PUBLIC;
+
+-- FUNCTION key_scope(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
 -- FUNCTION keys_take(p_ids uuid[], p_hashes uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.keys_take(p_ids uuid[], p_hashes uuid[]) FROM PUBLIC;

@@ -151,7 +151,7 @@ begin
     (v_policy ->> 'renewals_max')::integer, v_policy ->> 'on_exhausted', v_row.payload_classification, v_row.payload, v_row.source_ref, v_row.target_ref, v_row.payload_ref,
     v_key, v_row.affinity_key, v_row.correlation_id, v_row.parent_job_id, v_row.workflow_id, v_row.run_id, v_row.job_id, v_row.source_system,
     v_caller.principal, nullif(p_on_behalf_of, ''), v_now);
-  insert into tenure.idempotency (key_hash, job_id) values (tenure.key_hash(v_caller.tenant_id, v_row.kind, v_key), v_job);
+  insert into tenure.idempotency (key_hash, job_id) values (tenure.key_hash(tenure.key_scope(v_caller.tenant_id, v_row.kind), v_key), v_job);
   insert into tenure.ready (lane, rank, due, job_id, state, run, attempts) values (v_lane, -v_row.priority, v_now, v_job, 'queued', 0, 0);
   insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids) values (v_now, v_caller.tenant_id, v_lane, 'job.enqueued', v_caller.principal, p_on_behalf_of, array[v_job]);
   update tenure.dead_letters d

@@ -183,6 +183,7 @@ declare
   v_text     text;
   v_fine     boolean;
   v_ids      uuid[];
+  v_scope    text;
   v_payloads json[] := p_payloads;
   v_keys     text[] := p_keys;
   v_parked   boolean;
@@ -210,11 +211,12 @@ begin
       and (p_keys[1] is null or (length(p_keys[1]) <= tenure.limit_of('key_chars_max') and ascii(p_keys[1]) between 33 and 126));
     hashes := array[null];
     if p_keys[1] is not null then
-      hashes := array[tenure.key_hash(v_tenant, p_kind, p_keys[1])];
+      hashes := array[tenure.key_hash(tenure.key_scope(v_tenant, p_kind), p_keys[1])];
     end if;
   else
+    v_scope := tenure.key_scope(v_tenant, p_kind);
     select array_agg((lpad(to_hex((v_micros + t.n) / 1000), 12, '0') || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000) || v_tail)::uuid),
-           array_agg(case when t.key is not null then tenure.key_hash(v_tenant, p_kind, t.key) end),
+           array_agg(case when t.key is not null then tenure.key_hash(v_scope, t.key) end),
            bool_and((t.payload is null or (json_typeof(t.payload) = 'object' and octet_length(t.payload::text) <= tenure.limit_of('payload_bytes_max')))
              and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))),
            string_agg(t.payload::text, '')
@@ -312,7 +314,7 @@ begin
     into ids, hashes, v_fine, v_text
     from (select coalesce(t.job_id, (lpad(to_hex((v_micros + t.n) / 1000), 12, '0') || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000)
                    || v_tail)::uuid) as id,
-                 case when t.key is not null then tenure.key_hash(v_tenant, t.kind, t.key) end as hash,
+                 case when t.key is not null then tenure.key_hash(tenure.key_scope(v_tenant, t.kind), t.key) end as hash,
                  x.payload_text,
                  (t.payload is null or (json_typeof(t.payload) = 'object' and octet_length(x.payload_text) <= tenure.limit_of('payload_bytes_max')))
                  and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))

@@ -260,7 +260,7 @@ begin
     if v_now_in = 'failed' then
       -- The key first: whoever enqueues with it takes the same lock and looks again.
       if v_job.idempotency_key is not null then
-        v_hash := tenure.key_hash(v_job.tenant_id, v_job.kind, v_job.idempotency_key);
+        v_hash := tenure.key_hash(tenure.key_scope(v_job.tenant_id, v_job.kind), v_job.idempotency_key);
         -- A sweep may delete the row between the two statements: then it is put back.
         loop
           insert into tenure.idempotency (key_hash, job_id) values (v_hash, p_job_id) on conflict (key_hash) do nothing;

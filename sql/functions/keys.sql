@@ -1,11 +1,14 @@
 -- Idempotency keys.
 
--- The hash under which a key is taken. Lengths keep (ab, c) and (a, bc) apart. Stable, as convert_to is: otherwise it would be called, not inlined.
-create or replace function tenure.key_hash(p_tenant_id integer, p_kind text, p_key text) returns uuid
+-- What goes before a key when it is hashed: the same for all jobs of a kind. Lengths keep (ab, c) and (a, bc) apart.
+create or replace function tenure.key_scope(p_tenant_id integer, p_kind text) returns text
+language sql immutable parallel safe
+as $$ select p_tenant_id || ':' || length(p_kind) || ':' || p_kind || ':' $$;
+
+-- The hash under which a key is taken. Stable, as convert_to is: otherwise it would be called, not inlined.
+create or replace function tenure.key_hash(p_scope text, p_key text) returns uuid
 language sql stable parallel safe
-as $$
-  select encode(substring(sha256(convert_to(p_tenant_id || ':' || length(p_kind) || ':' || p_kind || ':' || p_key, 'UTF8')) from 1 for 16), 'hex')::uuid
-$$;
+as $$ select encode(substring(sha256(convert_to(p_scope || p_key, 'UTF8')) from 1 for 16), 'hex')::uuid $$;
 
 -- Takes the keys of a batch for its jobs, and answers with the jobs that are not to be made because an unfinished one has their key. Equal keys within the batch
 -- are folded; keys are inserted, and then those that stand locked, in hash order. One that stands is free only on positive evidence: a final record of its job,
@@ -19,6 +22,15 @@ declare
   v_free  uuid[];
   v_row   record;
 begin
+  -- Nearly always nobody has any of them, and a plain insert costs a third less than one that is prepared for those who have.
+  if cardinality(p_ids) > 1 then
+    begin
+      insert into tenure.idempotency (key_hash, job_id) select t.hash, t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null order by t.hash;
+      return '{}';
+    exception when unique_violation then
+      null;
+    end;
+  end if;
   with asked as (
     select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash is not null order by t.hash, t.n
   ), taken as (

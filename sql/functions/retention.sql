@@ -65,7 +65,7 @@ begin
     -- An operator's retry locks the key, then the final record, and takes it back: lock both in that order, and look again.
     select array_agg(k.key_hash) into v_hashes
       from (select i.key_hash from tenure.idempotency i
-             where i.key_hash = any (array(select tenure.key_hash(j.tenant_id, j.kind, j.idempotency_key) from tenure.jobs j where j.job_id = any (v_ids) and j.idempotency_key is not null))
+             where i.key_hash = any (array(select tenure.key_hash(tenure.key_scope(j.tenant_id, j.kind), j.idempotency_key) from tenure.jobs j where j.job_id = any (v_ids) and j.idempotency_key is not null))
                and i.job_id = any (v_ids)
              order by i.key_hash for update) k;
     select array_agg(f.job_id) into v_ids
