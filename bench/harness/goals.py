@@ -15,7 +15,7 @@ def goals(summary):
     best_bulk, bulk = summary.best("enqueue")
     best_wake, wake = summary.best("latency", better=min, read=summary.latency)
     held = summary.sustained("tenure")
-    drain = rate("drain")
+    drain, soak = rate("drain"), summary.soak()
     rows = [
         ("drain, against graphile_worker (Rust)", ">=", 1.5, ratio(drain, rate("drain", "graphile_worker"))),
         ("drain, against the bare claim + delete loop", ">=", 0.65, ratio(drain, rate("drain", "bare"))),
@@ -25,6 +25,7 @@ def goals(summary):
         ("one by one, against bare single-row inserts", ">=", 0.7, ratio(rate("one_by_one"), rate("one_by_one", "bare"))),
         (f"wake-up p50, against {title(best_wake)}", "<=", 1.2, ratio(summary.latency("tenure"), wake)),
         ("sustained, last part against the first", ">=", 0.8, ratio(held["rates"][-1], held["rates"][0]) if held else None),
+        ("rate with a transaction left open, against without", ">=", 0.9, ratio(soak["held"]["rate"], soak["free"]["rate"]) if soak else None),
     ]
     return [row for row in rows if row[3] is not None]
 

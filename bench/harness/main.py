@@ -11,8 +11,8 @@ from .say import CommandFailed, Progress, Refusal, note, say
 from .server import Server
 
 RESULTS = WORK / "results.json"
-# A sustained run takes minutes: once is enough, its parts are the repetition.
-ONCE = ["sustained"]
+# These take minutes: once is enough, their parts are the repetition.
+ONCE = ["sustained", "soak"]
 # Below this rate in the drain (jobs in a second) a sustained run tells nothing new.
 SUSTAINED_RATE_MIN = 5_000
 
@@ -68,6 +68,7 @@ def added(results, last, chosen):
     kept = {part: [run for run in last[part] if run["step"] not in now] for part in ("runs", "failures")}
     return {
         **last,
+        "options": {**last["options"], "rounds": results["options"]["rounds"]} if set(now) - set(ONCE) else last["options"],
         "systems": {**last["systems"], **{name: facts for name, facts in results["systems"].items() if name not in last["systems"]}},
         **{part: kept[part] + results[part] for part in kept},
     }
@@ -103,7 +104,7 @@ def measure(chosen, server, runners):
     ]
     lasting = [name for name in runners if name in (chosen.sustained_systems or runners)]
     plan += [(1, step, name) for step in steps if step in ONCE for name in lasting if step in runners[name].peer.steps]
-    expected = {"sustained": chosen.minutes * 60 + 5, "latency": chosen.wake_ups * 0.03 + 5}
+    expected = {"sustained": chosen.minutes * 60 + 5, "soak": chosen.minutes * 120 + 10, "latency": chosen.wake_ups * 0.03 + 5}
     progress = Progress([(step, name) for _, step, name in plan], expected)
     runs, failures = [], []
     for number, step, name in plan:

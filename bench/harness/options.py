@@ -16,7 +16,8 @@ def read(arguments=None):
     parser.add_argument("--jobs", type=int, default=50_000, help="jobs to drain and to enqueue in bulk (%(default)s)")
     parser.add_argument("--single-jobs", type=int, default=2_000, help="jobs to enqueue one by one (%(default)s)")
     parser.add_argument("--wake-ups", type=int, default=200, help="jobs of the latency phase (%(default)s)")
-    parser.add_argument("--minutes", type=float, default=2.0, help="length of a sustained run (%(default)s)")
+    parser.add_argument("--minutes", type=float, default=2.0, help="length of a sustained run, and of each half of a soak (%(default)s)")
+    parser.add_argument("--soak-rate", type=int, default=5_000, help="jobs in a second of the soak (%(default)s)")
     parser.add_argument("--only", type=words(list(PHASES)), default=list(PHASES), metavar="PHASES",
                         help=",".join(PHASES))
     parser.add_argument("--systems", type=words(names()), default=names(), metavar="SYSTEMS", help=",".join(names()))

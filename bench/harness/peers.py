@@ -11,6 +11,7 @@ PHASES = {
     "enqueue": ["enqueue", "enqueue_keys", "one_by_one"],
     "latency": ["latency"],
     "sustained": ["sustained"],
+    "soak": ["soak"],
 }
 # The order of the report where figures don't decide it.
 FIRST = ["tenure", "bare", "bare_payload"]

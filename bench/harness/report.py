@@ -10,6 +10,8 @@ CHARTS = "benchmarks"
 
 def short(step, told):
     """One line for the terminal."""
+    if step == "soak":
+        return "{:.2f} of the rate with a transaction left open".format(told["held"]["rate"] / max(1, told["free"]["rate"]))
     if step == "latency":
         return "commit to start p50 {p50:.2f} p95 {p95:.2f} p99 {p99:.2f} ms".format(**told["commit_ms"])
     text = f"{thousands(told['jobs'] / told['seconds'])} jobs/s"
@@ -36,7 +38,7 @@ def write(results, publish):
 
 
 def page(summary, pictures):
-    parts = [head(summary), promises(summary), drain(summary), enqueue(summary), latency(summary), sustained(summary)]
+    parts = [head(summary), promises(summary), drain(summary), enqueue(summary), latency(summary), sustained(summary), soak(summary)]
     parts += [circumstances(summary), missing(summary)]
     text = "\n\n".join(part for part in parts if part) + "\n"
     for name in ("drain", "enqueue", "latency", "sustained"):
@@ -132,6 +134,23 @@ def sustained(summary):
         f"## Sustained\n\nProducer and worker together for {minutes:g} minutes, with a backlog of about 2,000; first and last are "
         f"the first and the last of {parts} parts.\n\n<sustained chart>\n\n"
         + table(["system", "jobs/s", "first", "last", "last / first", "disk MiB", "disk B/job"], rows, "lrrrrrr")
+    )
+
+
+def soak(summary):
+    run = summary.soak()
+    rows = run and [
+        [
+            name, thousands(half["rate"]), *(f"{half['ms'][part]:.1f}" for part in ("p50", "p95", "p99")),
+            f"{half['last_ms']['p99']:.1f}", thousands(half["dead_rows"]),
+        ]
+        for name, half in (("nobody holds anything", run["free"]), ("a transaction is left open", run["held"]))
+    ]
+    return rows and (
+        f"## Held horizon\n\nTenure at {thousands(run['rate'])} jobs in a second for {run['seconds'] / 60:.0f} minutes, and again while "
+        "somebody leaves a transaction open, so that nothing can be cleaned up. Milliseconds from the enqueue to the start of the "
+        "handler, and in the last part.\n\n"
+        + table(["", "jobs/s", "p50", "p95", "p99", "p99 of the last part", "dead rows at the end"], rows, "lrrrrrr")
     )
 
 

@@ -61,6 +61,8 @@ def run_step(server, runner, step, options):
         if step == "latency":
             return runner.run(step, url, jobs=options.wake_ups)
         seconds = round(options.minutes * 60)
+        if step == "soak":
+            return runner.run(step, url, seconds_max=2 * seconds + STEP_SECONDS_MAX, seconds=seconds, rate=options.soak_rate)
         told = runner.run(
             step,
             url,

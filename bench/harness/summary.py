@@ -45,6 +45,10 @@ class Summary:
     def commits(self, system):
         return self.middle("drain", system, lambda run: 1000 * run["transactions"] / run["jobs"])
 
+    def soak(self):
+        runs = self.runs("soak", "tenure")
+        return runs[-1] if runs else None
+
     def sustained(self, system):
         runs = self.runs("sustained", system)
         return runs[-1] if runs else None

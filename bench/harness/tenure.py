@@ -61,9 +61,20 @@ class Tenure:
             "cleaned": told["cleaned"],
         }
 
+    def soak(self, url, seconds_max, seconds, rate):
+        told = self.bench(url, seconds_max, "soak", "--rate", rate, "--seconds", seconds)
+        return {"jobs": told["jobs"], "seconds": told["seconds"], "rate": rate, "free": half(told["free"]), "held": half(told)}
+
     def bench(self, url, seconds_max, *words):
         command = [self.program, "bench", *words, "--json", "--yes", "--database-url", url]
         return json.loads(call(command, seconds_max=seconds_max).strip().splitlines()[-1])
+
+
+def half(told):
+    return {
+        "rate": told["jobs_per_second"], "ms": percentiles(told["latency"]), "dead_rows": told["dead_rows"],
+        "last_ms": percentiles(told["segments"][-1]),
+    }
 
 
 def timed(jobs, told):
