@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod api;
 mod bad_input;
 mod bench;
 mod configs;

@@ -74,6 +74,17 @@ pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
         &[&login],
     )
     .await;
+    one(
+        c,
+        "select tenure.principal_create('alpha owner', 'human', 'alpha@example.org')",
+        &[],
+    )
+    .await;
+    let key = format!(
+        "select tenure.key_create('alpha owner', 'alphakey', '\\x{}', array['admin'])",
+        "11".repeat(32)
+    );
+    one(c, &key, &[]).await;
     let cursor = get(
         c,
         "select epoch || '.' || txid || '.' || seq from tenure.events where tenant_id = 1 order by seq limit 1",
@@ -203,6 +214,17 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ("login_bind", format!("'{}'", a.login)),
         ("login_unbind", format!("'{}'", a.login)),
         ("tenant_create", "'third'".into()),
+        ("principal_create", "'stranger', 'human'".into()),
+        ("principal_list", none()),
+        (
+            "key_create",
+            format!("'alpha owner', 'strangerkey', '\\x{}', array['admin']", "00".repeat(32)),
+        ),
+        ("key_list", none()),
+        ("key_revoke", "'alphakey'".into()),
+        ("key_check", format!("'alphakey', '\\x{}'", "11".repeat(32))),
+        ("act_as", format!("(select gen_random_uuid()), 'job_list', null, '{q}'")),
+        ("keys_used", "array[gen_random_uuid()]".into()),
     ]
 }
 
@@ -219,6 +241,8 @@ const SNAPSHOT: &str = "
       union all select 'n' || x::text from tenure.lanes x where x.tenant_id = 1
       union all select 'c' || x::text from tenure.config x where x.tenant_id in (0, 1)
       union all select 'b' || x::text from tenure.logins x where x.tenant_id = 1
+      union all select 'p' || x::text from tenure.principals x where x.tenant_id in (0, 1)
+      union all select 'q' || x::text from tenure.keys x where x.tenant_id in (0, 1)
       union all select 't' || x::text from tenure.tenants x where x.tenant_id in (0, 1)
       union all select 'r' || x::text from tenure.ready x where x.lane in (select n.lane from tenure.lanes n where n.tenant_id = 1)
       union all select 'y' || x::text from tenure.delayed x where x.lane in (select n.lane from tenure.lanes n where n.tenant_id = 1)
