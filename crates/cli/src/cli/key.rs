@@ -26,7 +26,7 @@ const LIST: &[Column] = &[
 #[derive(Debug, Subcommand)]
 pub(crate) enum Key {
     /// Make a key for a principal, and show it once
-    Create(Create),
+    Create(Box<Create>),
     /// List the keys of the tenant
     #[command(visible_alias = "ls")]
     List {

@@ -90,11 +90,15 @@ fn tenant_of(name: &str) -> Result<String, Problem> {
     Ok(name.to_owned())
 }
 
+/// The prefix of a key, and the digest of its secret.
+type Secret = (String, [u8; 32]);
+/// The id of a key, and until when it is remembered.
+type Known = (Uuid, Instant);
+
 /// What is known about keys.
 #[derive(Default)]
 pub(super) struct Keys {
-    /// By prefix and digest: the id, and until when it is remembered.
-    known: Mutex<HashMap<(String, [u8; 32]), (Uuid, Instant)>>,
+    known: Mutex<HashMap<Secret, Known>>,
     /// By address: how many wrong ones came, since when.
     failures: Mutex<HashMap<IpAddr, (u32, Instant)>>,
 }
