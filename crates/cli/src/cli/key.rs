@@ -5,11 +5,12 @@ use serde_json::Value;
 use tenure::Result;
 use tenure::store::principals::{self, NewKey};
 use tenure::store::{Timestamp, for_every_tenant};
-use tenure_core::api_key::{ApiKey, RANDOM_BYTES};
+use tenure_core::api_key::ApiKey;
 use tokio_postgres::Transaction;
 
 use crate::connect::Session;
 use crate::errors::Outcome;
+use crate::http::random_key;
 use crate::output::{Column, Format};
 use crate::values::Moment;
 
@@ -195,10 +196,4 @@ async fn reach(tx: &Transaction<'_>, installation: bool) -> Result<()> {
     } else {
         Ok(())
     }
-}
-
-fn random_key() -> ApiKey {
-    let mut random = [0; RANDOM_BYTES];
-    rand::fill(&mut random);
-    ApiKey::new(random)
 }

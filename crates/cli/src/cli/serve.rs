@@ -29,6 +29,9 @@ pub(crate) struct Serve {
     /// Database connections at most
     #[arg(long, value_name = "N", default_value_t = 10)]
     connections: usize,
+    /// A direct way to the database, where PgBouncer stands between: new work is heard of there [default: the database]
+    #[arg(long, value_name = "URL")]
+    listen_url: Option<String>,
     /// Leave reaper and retention to another process
     #[arg(long)]
     no_services: bool,
@@ -66,7 +69,11 @@ impl Serve {
             services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
             services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
         }
-        let server = tokio::spawn(http::serve(Server::new(pool.clone()), listener, closed(ended)));
+        let server = tokio::spawn(http::serve(
+            Server::new(pool.clone(), self.listen_url.as_deref().unwrap_or(&url)),
+            listener,
+            closed(ended),
+        ));
         let (shown, _) = without_password(&url);
         match out.format {
             Format::Json => {

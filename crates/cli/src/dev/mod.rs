@@ -173,7 +173,7 @@ impl Running {
         services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
         services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
         if let Some(listener) = api.listener {
-            let server = Server::new(Pool::new(url, &PoolOptions::default())?);
+            let server = Server::new(Pool::new(url, &PoolOptions::default())?, url);
             let end = closed(ended.clone());
             services.spawn(async move {
                 if let Err(error) = http::serve(server, listener, end).await {

@@ -10,7 +10,7 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::header;
 use axum::http::request::Parts;
 use tenure::store::principals;
-use tenure_core::api_key::ApiKey;
+use tenure_core::api_key::{ApiKey, RANDOM_BYTES};
 use tenure_core::{codes, limits, names};
 use uuid::Uuid;
 
@@ -168,6 +168,13 @@ impl Keys {
     pub(super) fn used(&self) -> Vec<Uuid> {
         lock(&self.known).values().map(|(key_id, _)| *key_id).collect()
     }
+}
+
+/// A new key.
+pub(crate) fn random_key() -> ApiKey {
+    let mut random = [0; RANDOM_BYTES];
+    rand::fill(&mut random);
+    ApiKey::new(random)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

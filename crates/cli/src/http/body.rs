@@ -74,6 +74,25 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
+/// The name in a path.
+pub(super) struct Name(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Problem> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(name)) => Ok(Name(name)),
+            Err(error) => Err(Problem::new(
+                codes::REQUEST_INVALID,
+                "The path holds no name.",
+                error.body_text(),
+                "Names are UTF-8, with percent signs where a URL needs them.",
+            )),
+        }
+    }
+}
+
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(kind) = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()) else {
         return false;

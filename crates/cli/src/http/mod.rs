@@ -4,10 +4,16 @@
 mod act;
 mod auth;
 mod body;
+mod dead_letters;
+mod events;
 mod jobs;
+mod kinds;
 mod meta;
 mod operate;
+mod principals;
 mod problem;
+mod settings;
+mod waiting;
 mod work;
 
 use std::net::SocketAddr;
@@ -18,7 +24,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
 use tenure::Pool;
-use tenure::store::principals;
+use tenure::store::principals::keys_used;
 use tenure_core::codes;
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -28,7 +34,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
 use self::auth::Keys;
+pub(crate) use self::auth::random_key;
 use self::problem::Problem;
+use self::waiting::Waiting;
 
 /// A body is never larger than this: a batch of a thousand payloads.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -42,6 +50,9 @@ const NOTE_EVERY: Duration = Duration::from_secs(60);
 pub(crate) struct Server {
     pool: Pool,
     keys: Keys,
+    waiting: Arc<Waiting>,
+    /// Where to hear of new work: a direct way to the database.
+    listen_url: String,
 }
 
 #[derive(OpenApi)]
@@ -52,6 +63,11 @@ pub(crate) struct Server {
     tags(
         (name = "jobs", description = "Put work in, look at it, decide about it."),
         (name = "work", description = "Claim jobs, hold them, end them."),
+        (name = "dead letters", description = "Jobs that gave up: look, triage, replay."),
+        (name = "events", description = "What happened, as a stream."),
+        (name = "kinds", description = "Policies of kinds, and who runs them."),
+        (name = "settings", description = "Settings and gates."),
+        (name = "principals", description = "Tenants, principals and keys."),
         (name = "server", description = "How the server is."),
     )
 )]
@@ -70,10 +86,12 @@ impl utoipa::Modify for KeyInHeader {
 }
 
 impl Server {
-    pub(crate) fn new(pool: Pool) -> Arc<Server> {
+    pub(crate) fn new(pool: Pool, listen_url: &str) -> Arc<Server> {
         Arc::new(Server {
             pool,
             keys: Keys::default(),
+            waiting: Arc::default(),
+            listen_url: listen_url.to_owned(),
         })
     }
 }
@@ -84,6 +102,11 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(jobs::routes())
         .merge(operate::routes())
         .merge(work::routes())
+        .merge(dead_letters::routes())
+        .merge(events::routes())
+        .merge(kinds::routes())
+        .merge(settings::routes())
+        .merge(principals::routes())
         .merge(meta::routes())
         .split_for_parts()
 }
@@ -116,9 +139,17 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let noting = tokio::spawn(note_use(server.clone()));
+    let waiting = server.waiting.clone();
+    let hearing = tokio::spawn(waiting.clone().hear(server.listen_url.clone()));
+    let stop = async move {
+        stop.await;
+        // Whoever waits for work is told that there is none.
+        waiting.close();
+    };
     let service = application(server).into_make_service_with_connect_info::<SocketAddr>();
     let ended = axum::serve(listener, service).with_graceful_shutdown(stop).await;
     noting.abort();
+    hearing.abort();
     ended
 }
 
@@ -130,7 +161,7 @@ async fn note_use(server: Arc<Server>) {
         if used.is_empty() {
             continue;
         }
-        let noted = async { principals::keys_used(&*server.pool.get().await?, &used).await };
+        let noted = async { keys_used(&*server.pool.get().await?, &used).await };
         if let Err(error) = noted.await {
             tracing::debug!(code = error.code(), "the use of keys was not written down: {error}");
         }

@@ -1,12 +1,15 @@
 //! Work: claim jobs, hold them, end them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::store::jobs::{self, Beat, Claim, ClaimMode, ClaimedJob, End, EndAnswer, Hold, Outcome, Started};
+use tenure_core::codes;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -16,6 +19,11 @@ use super::Server;
 use super::auth::Caller;
 use super::body::{Id, Strict};
 use super::problem::{Body, Problem};
+
+/// How long a claim waits at most.
+const WAIT_SECONDS_MAX: u64 = 40;
+/// How long the database notifies us while claims wait.
+const PARK_SECONDS: i32 = 60;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -54,6 +62,10 @@ struct ClaimRequest {
     affinity_key: Option<String>,
     /// A token of the caller's own, to find a claim whose answer was lost.
     token: Option<Uuid>,
+    /// How long to wait while there is nothing to do: up to 40 seconds.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 40)]
+    wait_seconds: u64,
 }
 
 /// Whether claimed jobs are started at once.
@@ -95,10 +107,56 @@ async fn job_claim(
     };
     claim.affinity_key = request.affinity_key;
     claim.token = request.token;
-    let jobs = server.call(&caller, "job_claim_many", async |client| {
-        jobs::claim_many(client, &claim).await
-    });
-    Ok(Json(Claimed { jobs: jobs.await? }))
+    if request.wait_seconds > WAIT_SECONDS_MAX {
+        return Err(Problem::new(
+            codes::NUMBER_OUT_OF_RANGE,
+            format!("A claim cannot wait for {} seconds.", request.wait_seconds),
+            format!("It waits for {WAIT_SECONDS_MAX} at most, so that nothing between cuts the connection."),
+            "Wait for less, and claim again.",
+        ));
+    }
+    let until = Instant::now() + Duration::from_secs(request.wait_seconds);
+    let jobs = claim_within(&server, &caller, &claim, until).await?;
+    Ok(Json(Claimed { jobs }))
+}
+
+/// Claims, and waits for work while there is none.
+async fn claim_within(
+    server: &Server,
+    caller: &Caller,
+    claim: &Claim,
+    until: Instant,
+) -> Result<Vec<ClaimedJob>, Problem> {
+    let look = async || {
+        let jobs = server.call(caller, "job_claim_many", async |client| {
+            jobs::claim_many(client, claim).await
+        });
+        let jobs = jobs.await?;
+        // Where there was something there may be more, and only one was woken for it.
+        for lane in jobs.iter().map(|job| job.lane).collect::<BTreeSet<_>>() {
+            server.waiting.wake(lane);
+        }
+        Ok::<_, Problem>(jobs)
+    };
+    loop {
+        let jobs = look().await?;
+        if !jobs.is_empty() || Instant::now() >= until {
+            return Ok(jobs);
+        }
+        // First in line, then parked, then one more look: what comes from here on is told.
+        let executor = claim.executor.as_deref();
+        let lanes = server.call(caller, "worker_park", async |client| {
+            jobs::park(client, executor, claim.kinds.as_deref(), Some(PARK_SECONDS)).await
+        });
+        let Some(place) = server.waiting.join(lanes.await?) else {
+            return Ok(Vec::new());
+        };
+        let jobs = look().await?;
+        if !jobs.is_empty() {
+            return Ok(jobs);
+        }
+        let _ = tokio::time::timeout_at(until.into(), place.woken()).await;
+    }
 }
 
 /// The token of the claim.
