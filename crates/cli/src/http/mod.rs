@@ -4,6 +4,7 @@
 mod act;
 mod auth;
 mod body;
+mod claims;
 mod dead_letters;
 mod events;
 mod jobs;
@@ -101,6 +102,7 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(jobs::routes())
         .merge(operate::routes())
+        .merge(claims::routes())
         .merge(work::routes())
         .merge(dead_letters::routes())
         .merge(events::routes())
