@@ -12,7 +12,8 @@ CREATE TYPE tenure.caller_identity AS (
 	scope text,
 	executors text[],
 	kinds text[],
-	payload_access text
+	payload_access text,
+	roles text[]
 );
 
 -- run_end; Type: TYPE
@@ -40,9 +41,15 @@ CREATE TYPE tenure.run_end AS (
 	holder text
 );
 
+-- act_as(uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- acts_as(text); Type: FUNCTION
 CREATE FUNCTION tenure.acts_as(p_role text) RETURNS boolean
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- are_clean(json[]); Type: FUNCTION
@@ -353,7 +360,7 @@ CREATE FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message tex
     AS $$...$$;
 
 -- event_list(text, integer, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_kind text DEFAULT NULL::text, p_subject text DEFAULT NULL::text) RETURNS TABLE(cursor text, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb)
+CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_kind text DEFAULT NULL::text, p_subject text DEFAULT NULL::text) RETURNS TABLE(cursor text, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb, via text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -435,7 +442,7 @@ CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
 
 -- is_trusted(); Type: FUNCTION
 CREATE FUNCTION tenure.is_trusted() RETURNS boolean
-    LANGUAGE plpgsql STABLE
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -661,9 +668,33 @@ CREATE FUNCTION tenure.jobs_only_cleaned() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- key_check(text, bytea); Type: FUNCTION
+CREATE FUNCTION tenure.key_check(p_prefix text, p_digest bytea) RETURNS uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- key_create(text, text, bytea, text[], integer, text[], text[], text, timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.key_create(p_principal text, p_prefix text, p_digest bytea, p_roles text[], p_approver_level integer DEFAULT NULL::integer, p_executors text[] DEFAULT NULL::text[], p_kinds text[] DEFAULT NULL::text[], p_payload_access text DEFAULT 'safe'::text, p_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_note text DEFAULT ''::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
 -- key_hash(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.key_hash(p_scope text, p_key text) RETURNS uuid
     LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- key_list(); Type: FUNCTION
+CREATE FUNCTION tenure.key_list() RETURNS TABLE(prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text, created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, revoked_by text, last_used_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- key_revoke(text); Type: FUNCTION
+CREATE FUNCTION tenure.key_revoke(p_prefix text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- key_scope(integer, text); Type: FUNCTION
@@ -671,9 +702,20 @@ CREATE FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- keyed_hash(bytea); Type: FUNCTION
+CREATE FUNCTION tenure.keyed_hash(p_digest bytea) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- keys_take(uuid[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.keys_take(p_ids uuid[], p_hashes uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- keys_used(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.keys_used(p_key_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- kind_hold(text, text, text, text); Type: FUNCTION
@@ -905,6 +947,23 @@ CREATE FUNCTION tenure.partition_upkeep() RETURNS jsonb
 -- payload_shown(json); Type: FUNCTION
 CREATE FUNCTION tenure.payload_shown(p_payload json) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- principal_create(text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.principal_create(p_name text, p_kind text, p_email text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
+-- principal_home(tenure.caller_identity); Type: FUNCTION
+CREATE FUNCTION tenure.principal_home(p_caller tenure.caller_identity) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- principal_list(); Type: FUNCTION
+CREATE FUNCTION tenure.principal_list() RETURNS TABLE(name text, kind text, email text, created_at timestamp with time zone, created_by text, keys bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -1261,7 +1320,8 @@ CREATE TABLE tenure.events (
     job_ids uuid[],
     runs integer[],
     data jsonb DEFAULT '{}'::jsonb NOT NULL,
-    job_count integer
+    job_count integer,
+    via text DEFAULT NULLIF(current_setting('tenure.via'::text, true), ''::text)
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1271,6 +1331,9 @@ COMMENT ON TABLE tenure.events IS 'Append-only log of transitions. Grouped by te
 
 -- COLUMN events.job_count; Type: COMMENT
 COMMENT ON COLUMN tenure.events.job_count IS 'The number of jobs; null: count job_ids.';
+
+-- COLUMN events.via; Type: COMMENT
+COMMENT ON COLUMN tenure.events.via IS 'The request that caused it: method, path and address. Null for calls that did not come over HTTP.';
 
 -- events_p0; Type: TABLE
 CREATE TABLE tenure.events_p0 (
@@ -1287,7 +1350,8 @@ CREATE TABLE tenure.events_p0 (
     job_ids uuid[],
     runs integer[],
     data jsonb DEFAULT '{}'::jsonb NOT NULL,
-    job_count integer
+    job_count integer,
+    via text DEFAULT NULLIF(current_setting('tenure.via'::text, true), ''::text)
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1688,6 +1752,41 @@ CREATE TABLE tenure.jobs_p0 (
     cleaned_at timestamp with time zone
 );
 
+-- keys; Type: TABLE
+CREATE TABLE tenure.keys (
+    key_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    principal_id integer NOT NULL,
+    prefix text NOT NULL,
+    hash bytea NOT NULL,
+    roles text[] NOT NULL,
+    approver_level smallint,
+    executors text[],
+    kinds text[],
+    payload_access text DEFAULT 'safe'::text NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    revoked_by text,
+    last_used_at timestamp with time zone,
+    CONSTRAINT keys_approver_level_check CHECK (((approver_level >= 1) AND (approver_level <= 3))),
+    CONSTRAINT keys_check CHECK (((approver_level IS NOT NULL) = ('approver'::text = ANY (roles)))),
+    CONSTRAINT keys_check1 CHECK (((revoked_at IS NULL) = (revoked_by IS NULL))),
+    CONSTRAINT keys_created_by_check CHECK ((created_by ~ '\S'::text)),
+    CONSTRAINT keys_expires_at_check CHECK (isfinite(expires_at)),
+    CONSTRAINT keys_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT keys_note_check CHECK ((length(note) <= 500)),
+    CONSTRAINT keys_payload_access_check CHECK ((payload_access = ANY (ARRAY['safe'::text, 'restricted'::text]))),
+    CONSTRAINT keys_prefix_check CHECK ((prefix ~ '^[a-z0-9]{8,32}$'::text)),
+    CONSTRAINT keys_roles_check CHECK (((cardinality(roles) > 0) AND (roles <@ ARRAY['viewer'::text, 'producer'::text, 'worker'::text, 'operator'::text, 'approver'::text, 'admin'::text])))
+);
+ALTER TABLE ONLY tenure.keys FORCE ROW LEVEL SECURITY;
+
+-- TABLE keys; Type: COMMENT
+COMMENT ON TABLE tenure.keys IS 'API keys. The secret itself is nowhere: only its keyed hash, and a prefix to recognise it by.';
+
 -- lanes_lane_seq; Type: SEQUENCE
 ALTER TABLE tenure.lanes ALTER COLUMN lane ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tenure.lanes_lane_seq
@@ -1767,6 +1866,35 @@ WITH (vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
 
 -- TABLE offers; Type: COMMENT
 COMMENT ON TABLE tenure.offers IS 'Slots that idle workers offer. The token is the one under which the job will be held; the channel is known to its worker alone.';
+
+-- principals; Type: TABLE
+CREATE TABLE tenure.principals (
+    principal_id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    email text,
+    created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT principals_created_by_check CHECK ((created_by ~ '\S'::text)),
+    CONSTRAINT principals_email_check CHECK (((email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 320))),
+    CONSTRAINT principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service'::text]))),
+    CONSTRAINT principals_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200)))
+);
+ALTER TABLE ONLY tenure.principals FORCE ROW LEVEL SECURITY;
+
+-- TABLE principals; Type: COMMENT
+COMMENT ON TABLE tenure.principals IS 'Who acts: a person, an agent or a service. The name is the actor of events. Those of tenant 0 (*) run the installation.';
+
+-- principals_principal_id_seq; Type: SEQUENCE
+ALTER TABLE tenure.principals ALTER COLUMN principal_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tenure.principals_principal_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- queue_health; Type: VIEW
 CREATE VIEW tenure.queue_health WITH (security_invoker='true') AS
@@ -1855,6 +1983,16 @@ CREATE VIEW tenure.queue_health WITH (security_invoker='true') AS
 
 -- VIEW queue_health; Type: COMMENT
 COMMENT ON VIEW tenure.queue_health IS 'Executors with their freshness, the distribution of states, the triage backlog, and the gates: 25 columns, at least one row.';
+
+-- secrets; Type: TABLE
+CREATE TABLE tenure.secrets (
+    name text NOT NULL,
+    value bytea NOT NULL
+);
+ALTER TABLE ONLY tenure.secrets FORCE ROW LEVEL SECURITY;
+
+-- TABLE secrets; Type: COMMENT
+COMMENT ON TABLE tenure.secrets IS 'Secrets of the installation. keys: the key of the keyed hashes of API keys; whoever replaces it makes all of them worthless.';
 
 -- sweep_cursors; Type: TABLE
 CREATE TABLE tenure.sweep_cursors (
@@ -1969,6 +2107,14 @@ ALTER TABLE ONLY tenure.jobs
 ALTER TABLE ONLY tenure.jobs_p0
     ADD CONSTRAINT jobs_p0_pkey PRIMARY KEY (job_id);
 
+-- keys keys_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.keys
+    ADD CONSTRAINT keys_pkey PRIMARY KEY (key_id);
+
+-- keys keys_prefix_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.keys
+    ADD CONSTRAINT keys_prefix_key UNIQUE (prefix);
+
 -- kinds kinds_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.kinds
     ADD CONSTRAINT kinds_pkey PRIMARY KEY (tenant_id, kind);
@@ -1997,9 +2143,21 @@ ALTER TABLE ONLY tenure.migrations
 ALTER TABLE ONLY tenure.offers
     ADD CONSTRAINT offers_pkey PRIMARY KEY (token);
 
+-- principals principals_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.principals
+    ADD CONSTRAINT principals_pkey PRIMARY KEY (principal_id);
+
+-- principals principals_tenant_id_name_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.principals
+    ADD CONSTRAINT principals_tenant_id_name_key UNIQUE (tenant_id, name);
+
 -- ready ready_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.ready
     ADD CONSTRAINT ready_pkey PRIMARY KEY (lane, rank, due, job_id);
+
+-- secrets secrets_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.secrets
+    ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
 -- sweep_cursors sweep_cursors_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.sweep_cursors
@@ -2080,6 +2238,12 @@ CREATE INDEX jobs_workflow_id ON ONLY tenure.jobs USING btree (workflow_id) WHER
 -- jobs_p0_workflow_id_idx; Type: INDEX
 CREATE INDEX jobs_p0_workflow_id_idx ON tenure.jobs_p0 USING btree (workflow_id) WHERE (workflow_id IS NOT NULL);
 
+-- keys_principal_id; Type: INDEX
+CREATE INDEX keys_principal_id ON tenure.keys USING btree (principal_id);
+
+-- keys_tenant_id; Type: INDEX
+CREATE INDEX keys_tenant_id ON tenure.keys USING btree (tenant_id);
+
 -- kinds_event_domain; Type: INDEX
 CREATE INDEX kinds_event_domain ON tenure.kinds USING btree (event_domain);
 
@@ -2157,6 +2321,14 @@ ALTER TABLE ONLY tenure.heartbeats
 ALTER TABLE ONLY tenure.heartbeats
     ADD CONSTRAINT heartbeats_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- keys keys_principal_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.keys
+    ADD CONSTRAINT keys_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES tenure.principals(principal_id);
+
+-- keys keys_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.keys
+    ADD CONSTRAINT keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
 -- kinds kinds_event_domain_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.kinds
     ADD CONSTRAINT kinds_event_domain_fkey FOREIGN KEY (event_domain) REFERENCES tenure.event_domains(domain);
@@ -2180,6 +2352,10 @@ ALTER TABLE ONLY tenure.lanes
 -- logins logins_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.logins
     ADD CONSTRAINT logins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- principals principals_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.principals
+    ADD CONSTRAINT principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
 -- tunings tunings_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.tunings
@@ -2220,6 +2396,9 @@ ALTER TABLE tenure.jobs ENABLE ROW LEVEL SECURITY;
 
 -- jobs_p0; Type: ROW SECURITY
 ALTER TABLE tenure.jobs_p0 ENABLE ROW LEVEL SECURITY;
+
+-- keys; Type: ROW SECURITY
+ALTER TABLE tenure.keys ENABLE ROW LEVEL SECURITY;
 
 -- kinds; Type: ROW SECURITY
 ALTER TABLE tenure.kinds ENABLE ROW LEVEL SECURITY;
@@ -2284,14 +2463,29 @@ CREATE POLICY own_tenant ON tenure.tenants FOR SELECT TO tenure_server, tenure_a
 -- tunings own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.tunings FOR SELECT USING (((tenant_id = ANY (ARRAY[( SELECT tenure.current_tenant() AS current_tenant), 0])) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- keys owner_sees_all; Type: POLICY
+CREATE POLICY owner_sees_all ON tenure.keys TO tenure_owner USING (true) WITH CHECK (true);
+
 -- logins owner_sees_all; Type: POLICY
 CREATE POLICY owner_sees_all ON tenure.logins TO tenure_owner USING (true) WITH CHECK (true);
+
+-- principals owner_sees_all; Type: POLICY
+CREATE POLICY owner_sees_all ON tenure.principals TO tenure_owner USING (true) WITH CHECK (true);
+
+-- secrets owner_sees_all; Type: POLICY
+CREATE POLICY owner_sees_all ON tenure.secrets TO tenure_owner USING (true) WITH CHECK (true);
 
 -- tenants owner_sees_all; Type: POLICY
 CREATE POLICY owner_sees_all ON tenure.tenants TO tenure_owner USING (true) WITH CHECK (true);
 
+-- principals; Type: ROW SECURITY
+ALTER TABLE tenure.principals ENABLE ROW LEVEL SECURITY;
+
 -- ready; Type: ROW SECURITY
 ALTER TABLE tenure.ready ENABLE ROW LEVEL SECURITY;
+
+-- secrets; Type: ROW SECURITY
+ALTER TABLE tenure.secrets ENABLE ROW LEVEL SECURITY;
 
 -- tenants; Type: ROW SECURITY
 ALTER TABLE tenure.tenants ENABLE ROW LEVEL SECURITY;
@@ -2301,6 +2495,10 @@ ALTER TABLE tenure.tunings ENABLE ROW LEVEL SECURITY;
 
 -- SCHEMA tenure; Type: ACL; Schema: -; Owner: -
 GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION act_as(p_key_id uuid, p_function text, p_tenant text, p_via text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text) TO tenure_server;
 
 -- FUNCTION acts_as(p_role text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.acts_as(p_role text) FROM PUBLIC;
@@ -2728,14 +2926,37 @@ GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outco
 -- FUNCTION jobs_only_cleaned(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
 
+-- FUNCTION key_check(p_prefix text, p_digest bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_check(p_prefix text, p_digest bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.key_check(p_prefix text, p_digest bytea) TO tenure_server;
+
+-- FUNCTION key_create(p_principal text, p_prefix text, p_digest bytea, p_roles text[], p_approver_level integer, p_executors text[], p_kinds text[], p_payload_access text, p_expires_at timestamp with time zone, p_note text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_create(p_principal text, p_prefix text, p_digest bytea, p_roles text[], p_approver_level integer, p_executors text[], p_kinds text[], p_payload_access text, p_expires_at timestamp with time zone, p_note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.key_create(p_principal text, p_prefix text, p_digest bytea, p_roles text[], p_approver_level integer, p_executors text[], p_kinds text[], p_payload_access text, p_expires_at timestamp with time zone, p_note text) TO tenure_server, tenure_admin;
+
 -- FUNCTION key_hash(p_scope text, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_hash(p_scope text, p_key text) FROM PUBLIC;
+
+-- FUNCTION key_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.key_list() TO tenure_server, tenure_admin;
+
+-- FUNCTION key_revoke(p_prefix text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_revoke(p_prefix text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.key_revoke(p_prefix text) TO tenure_server, tenure_admin;
 
 -- FUNCTION key_scope(p_tenant_id integer, p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
+-- FUNCTION keyed_hash(p_digest bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.keyed_hash(p_digest bytea) FROM PUBLIC;
+
 -- FUNCTION keys_take(p_ids uuid[], p_hashes uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.keys_take(p_ids uuid[], p_hashes uuid[]) FROM PUBLIC;
+
+-- FUNCTION keys_used(p_key_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.keys_used(p_key_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.keys_used(p_key_ids uuid[]) TO tenure_server;
 
 -- FUNCTION kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text) FROM PUBLIC;
@@ -2849,6 +3070,17 @@ GRANT ALL ON FUNCTION tenure.partition_upkeep() TO tenure_server, tenure_admin, 
 
 -- FUNCTION payload_shown(p_payload json); Type: ACL
 REVOKE ALL ON FUNCTION tenure.payload_shown(p_payload json) FROM PUBLIC;
+
+-- FUNCTION principal_create(p_name text, p_kind text, p_email text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.principal_create(p_name text, p_kind text, p_email text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.principal_create(p_name text, p_kind text, p_email text) TO tenure_server, tenure_admin;
+
+-- FUNCTION principal_home(p_caller tenure.caller_identity); Type: ACL
+REVOKE ALL ON FUNCTION tenure.principal_home(p_caller tenure.caller_identity) FROM PUBLIC;
+
+-- FUNCTION principal_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.principal_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.principal_list() TO tenure_server, tenure_admin;
 
 -- FUNCTION priority_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.priority_of(p_name text) FROM PUBLIC;

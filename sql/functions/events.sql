@@ -30,7 +30,7 @@ $$;
 create or replace function tenure.event_list(
   p_after text default null, p_limit integer default 100, p_kind text default null, p_subject text default null)
 returns table (cursor text, at timestamptz, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text,
-               job_ids uuid[], runs integer[], data jsonb)
+               job_ids uuid[], runs integer[], data jsonb, via text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -52,7 +52,7 @@ begin
     v_seq := split_part(p_after, '.', 3)::bigint;
   end if;
   return query
-    select e.epoch || '.' || e.txid || '.' || e.seq, e.at, e.kind, e.actor, e.on_behalf_of, e.subject, l.kind, l.executor, e.job_ids, e.runs, e.data
+    select e.epoch || '.' || e.txid || '.' || e.seq, e.at, e.kind, e.actor, e.on_behalf_of, e.subject, l.kind, l.executor, e.job_ids, e.runs, e.data, e.via
       from tenure.events e
       left join tenure.lanes l on l.lane = e.lane
      where e.tenant_id = v_tenant

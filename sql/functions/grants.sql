@@ -56,5 +56,10 @@ grant execute on function
 to tenure_server, tenure_admin, tenure_operator;
 
 -- Admins configure their tenant.
-grant execute on function tenure.config_set, tenure.kind_set, tenure.login_bind, tenure.login_unbind, tenure.tenant_create
+grant execute on function
+  tenure.config_set, tenure.kind_set, tenure.login_bind, tenure.login_unbind, tenure.tenant_create, tenure.principal_create, tenure.principal_list, tenure.key_create, tenure.key_list,
+  tenure.key_revoke
 to tenure_server, tenure_admin;
+
+-- Servers act for keys.
+grant execute on function tenure.key_check, tenure.act_as, tenure.keys_used to tenure_server;

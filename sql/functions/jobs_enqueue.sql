@@ -230,7 +230,7 @@ begin
               array[p_source_ref, p_target_ref, p_payload_ref], array[p_affinity_key, p_correlation_id], p_job_id)
        from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload, unnest(p_keys) as key) t;
   end if;
-  if p_caller.executors is not null or p_caller.kinds is not null or not pg_has_role(session_user, 'tenure_producer', 'member') then
+  if p_caller.executors is not null or p_caller.kinds is not null or p_caller.roles is not null or not pg_has_role(session_user, 'tenure_producer', 'member') then
     perform tenure.check_enqueue_rights(p_caller, array[v_lane.lane]);
   end if;
   unmade := '{}';
@@ -419,7 +419,7 @@ language plpgsql stable
 as $$
 declare
   v_lane record;
-  v_free boolean := pg_has_role(session_user, 'tenure_producer', 'member') or tenure.is_trusted() or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
+  v_free boolean := tenure.acts_as('tenure_producer') or tenure.is_trusted() or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
 begin
   if v_free and p_caller.executors is null and p_caller.kinds is null then
     return;

@@ -16,10 +16,22 @@ begin
 end
 $$;
 
--- True when the login is a member of the role; superusers are members of every role.
+-- True when the login is a member of the role (superusers are members of every role), or, where a server acts for a key, when the key has it.
 create or replace function tenure.acts_as(p_role text) returns boolean
-language sql stable
-as $$ select pg_has_role(session_user, p_role, 'member') $$;
+language plpgsql stable
+as $$
+declare
+  v_caller tenure.caller_identity;
+begin
+  if coalesce(current_setting('tenure.key', true), '') <> '' then
+    v_caller := tenure.caller();
+    if v_caller.roles is not null then
+      return p_role = any (array(select 'tenure_' || r.role from unnest(v_caller.roles) r (role)));
+    end if;
+  end if;
+  return pg_has_role(session_user, p_role, 'member');
+end
+$$;
 
 -- Makes a tenant. Only the trusted server and superusers reach beyond their own wall.
 create or replace function tenure.tenant_create(p_name text, p_on_behalf_of text default null) returns jsonb

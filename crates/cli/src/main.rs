@@ -4,6 +4,7 @@ mod cli;
 mod connect;
 mod dev;
 mod errors;
+mod http;
 mod output;
 mod stop;
 mod temporary;

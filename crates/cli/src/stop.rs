@@ -1,6 +1,7 @@
 //! Being asked to stop.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 
 use crate::errors::Outcome;
 
@@ -29,4 +30,9 @@ impl Stop {
             _ = self.hang_up.recv() => {}
         }
     }
+}
+
+/// Ready when the sender is gone: how one end is told to many.
+pub(crate) async fn closed(mut ended: watch::Receiver<()>) {
+    while ended.changed().await.is_ok() {}
 }

@@ -114,6 +114,10 @@ codes! {
     VALUE_UNKNOWN              "value_unknown"              Some("TN043"), 422, EXIT_REFUSED,              "The value is not one of the allowed ones.";
     EXECUTOR_NAME_SHARED       "executor_name_shared"       Some("TN044"), 409, EXIT_REFUSED,              "The executor name is already taken by another owner.";
     KIND_NOT_FOUND             "kind_not_found"             Some("TN045"), 404, EXIT_NOT_FOUND,            "There is no policy for this kind.";
+    KEY_INVALID                "key_invalid"                Some("TN046"), 401, EXIT_REFUSED,              "The API key was revoked or has expired.";
+    PRINCIPAL_UNKNOWN          "principal_unknown"          Some("TN047"), 404, EXIT_NOT_FOUND,            "There is no such principal in this tenant.";
+    PRINCIPAL_EXISTS           "principal_exists"           Some("TN048"), 409, EXIT_REFUSED,              "A principal of this name exists already.";
+    KEY_NOT_FOUND              "key_not_found"              Some("TN049"), 404, EXIT_NOT_FOUND,            "There is no such API key in this tenant.";
     SCHEMA_MISSING             "schema_missing"             None,          503, EXIT_SCHEMA,               "The database has no Tenure schema.";
     SCHEMA_TOO_OLD             "schema_too_old"             None,          503, EXIT_SCHEMA,               "The schema is older than this program supports.";
     SCHEMA_TOO_NEW             "schema_too_new"             None,          503, EXIT_SCHEMA,               "The schema is newer than this program supports.";
@@ -128,6 +132,13 @@ codes! {
     USAGE                      "usage"                      None,          400, EXIT_USAGE,                "The command or request cannot be understood.";
     WAIT_TIMEOUT               "wait_timeout"               None,          504, EXIT_REFUSED,              "The job has not ended in the time given.";
     JOB_NOT_SUCCEEDED          "job_not_succeeded"          None,          409, EXIT_REFUSED,              "The job ended, but not well.";
+    UNAUTHENTICATED            "unauthenticated"            None,          401, EXIT_REFUSED,              "The request has no valid API key.";
+    TOO_MANY_ATTEMPTS          "too_many_attempts"          None,          429, EXIT_REFUSED,              "Too many wrong keys came from this address.";
+    REQUEST_INVALID            "request_invalid"            None,          400, EXIT_USAGE,                "The request cannot be read.";
+    REQUEST_TOO_LARGE          "request_too_large"          None,          413, EXIT_REFUSED,              "The body of the request is too large.";
+    MEDIA_TYPE_UNSUPPORTED     "media_type_unsupported"     None,          415, EXIT_USAGE,                "The body is not said to be JSON.";
+    PATH_UNKNOWN               "path_unknown"               None,          404, EXIT_NOT_FOUND,            "There is nothing at this path.";
+    METHOD_NOT_ALLOWED         "method_not_allowed"         None,          405, EXIT_USAGE,                "The path does not take this method.";
     DATABASE_START_FAILED      "database_start_failed"      None,          503, EXIT_DATABASE_UNREACHABLE, "The private database did not start.";
 }
 

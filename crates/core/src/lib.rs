@@ -13,7 +13,9 @@
 //! | what is a valid name, and what did you mean? | [`names`] |
 //! | what do priorities mean? | [`priority`] |
 //! | how much is too much? | [`limits`] |
+//! | what does an API key look like? | [`api_key`] |
 
+pub mod api_key;
 pub mod backoff;
 pub mod codes;
 pub mod limits;

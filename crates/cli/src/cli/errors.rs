@@ -43,14 +43,16 @@ impl Errors {
                 next,
             ));
         };
-        let page = PAGES
-            .get_file(format!("{}.md", code.name))
-            .and_then(|file| file.contents_utf8());
-        match (out.format, page) {
+        match (out.format, page(code.name)) {
             (Format::People, Some(page)) => out.text(page),
             _ => out.object(&row(code), &["code"], &["code"]),
         }
     }
+}
+
+/// The page that explains a code.
+pub(crate) fn page(code: &str) -> Option<&'static str> {
+    PAGES.get_file(format!("{code}.md"))?.contents_utf8()
 }
 
 fn row(code: &Code) -> Value {

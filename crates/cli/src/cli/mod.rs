@@ -12,12 +12,14 @@ mod gate;
 mod health;
 mod init;
 mod job;
+mod key;
 mod kind;
 mod login;
 mod migrate;
 mod private;
 mod psql;
 mod reap;
+mod serve;
 mod sweep;
 mod tenant;
 
@@ -31,8 +33,11 @@ use crate::dev;
 use crate::errors::Outcome;
 use crate::output::{Format, Output};
 
+pub(crate) use errors::page as error_page;
 pub(crate) use gate::open_all as open_all_gates;
+pub(crate) use key::first_key;
 pub(crate) use migrate::{apply as migrate_to, sentence as migrated_sentence};
+pub(crate) use serve::{LISTEN, listen};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -110,6 +115,8 @@ pub(crate) struct Behalf {
 enum Command {
     /// Run a private database with everything on, in the foreground
     Dev(dev::Dev),
+    /// Serve the API over HTTP, on a database that is there
+    Serve(serve::Serve),
     /// Prepare a database: migrate it and open the gates
     Init(init::Init),
     /// Bring a database to this program's schema
@@ -135,6 +142,9 @@ enum Command {
     /// Bind database logins to tenant and principal
     #[command(subcommand)]
     Login(login::Login),
+    /// Keys for the API: who may act over HTTP, and how
+    #[command(subcommand)]
+    Key(key::Key),
     /// Settings of the installation or of a tenant
     #[command(subcommand)]
     Config(config::Config),
@@ -169,6 +179,7 @@ impl Cli {
         let place = Place::from(self.globals);
         match self.command {
             Command::Dev(command) => command.run(place, out).await,
+            Command::Serve(command) => command.run(place, out).await,
             Command::Init(command) => command.run(place, out).await,
             Command::Migrate(command) => command.run(place, out).await,
             Command::Private(command) => command.run().await,
@@ -184,6 +195,7 @@ impl Cli {
             Command::Executor(command) => command.run(place.session(out).await?).await,
             Command::Tenant(command) => command.run(place.session(out).await?).await,
             Command::Login(command) => command.run(place.session(out).await?).await,
+            Command::Key(command) => command.run(place.session(out).await?).await,
             Command::Config(command) => command.run(place.session(out).await?).await,
             Command::Gate(command) => command.run(place.session(out).await?).await,
             Command::Reap(command) => command.run(place.session(out).await?).await,

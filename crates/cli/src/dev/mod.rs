@@ -1,9 +1,11 @@
 //! `tenure dev`: a private database, migrated, with gates open and services running, until somebody stops it.
 
+mod api;
 mod hello;
 mod reset;
 mod welcome;
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use clap::Args;
@@ -18,9 +20,11 @@ use tokio::task::JoinSet;
 use crate::cli::{migrate_to, migrated_sentence, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant, without_password};
 use crate::errors::{Failure, Outcome, refuse};
+use crate::http::{self, Server};
 use crate::output::{Format, Output, step};
-use crate::stop::Stop;
+use crate::stop::{Stop, closed};
 
+use self::api::{Api, FirstKey};
 use self::welcome::welcome;
 
 /// The database of the cluster that holds the schema.
@@ -39,6 +43,9 @@ pub(crate) struct Dev {
     /// Also listen on this port of 127.0.0.1; the Unix socket is always there
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
+    /// Where the API listens; port 0 takes a free one [default: 127.0.0.1:7373, or a free port where that is taken]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
     /// Do not run jobs of the kind hello
     #[arg(long)]
     no_worker: bool,
@@ -81,13 +88,17 @@ impl Dev {
             prepared = running.prepare(&url) => prepared,
             () = stop.asked() => return running.stop(None).await,
         };
-        let gates = match prepared {
-            Ok(gates) => gates,
+        let opened = match prepared {
+            Ok((gates, key)) => api::open(self.listen, key).await.map(|api| (gates, api)),
+            Err(failure) => Err(failure),
+        };
+        let (gates, api) = match opened {
+            Ok(opened) => opened,
             Err(failure) => return running.stop(Some(failure)).await,
         };
         let (shown, _) = without_password(&url);
-        running.announce(&choice, &shown, tcp_url.as_deref(), &gates)?;
-        running.serve(&url, &mut stop).await
+        running.announce(&choice, &shown, tcp_url.as_deref(), &gates, &api)?;
+        running.serve(&url, api, &mut stop).await
     }
 
     /// A server that somebody else runs is used as it is.
@@ -120,33 +131,36 @@ struct Running {
 }
 
 impl Running {
-    async fn prepare(&self, url: &str) -> Outcome<Vec<String>> {
+    async fn prepare(&self, url: &str) -> Outcome<(Vec<String>, FirstKey)> {
         let report = step(self.out, "schema", migrate_to(url, self.out, &Default::default())).await?;
         self.out.note(&format!("  {}", migrated_sentence(&report)));
         let opening = async {
             let mut session = self.place.session_at(url, self.out).await?;
             open_all_gates(&mut session).await
         };
-        step(self.out, "gates", opening).await
+        let gates = step(self.out, "gates", opening).await?;
+        let mut session = self.place.session_at(url, self.out).await?;
+        Ok((gates, FirstKey::make(&mut session).await?))
     }
 
-    fn announce(&self, choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String]) -> Outcome {
+    fn announce(&self, choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String], api: &Api) -> Outcome {
         match self.out.format {
             Format::Json => {
                 let data_dir = self.server.as_ref().map(|cluster| cluster.data_dir());
                 let pid = std::process::id();
                 return self.out.json(
-                    &json!({"ready": url, "tcp_url": tcp_url, "data_dir": data_dir, "gates_open": gates, "pid": pid}),
+                    &json!({"ready": url, "tcp_url": tcp_url, "data_dir": data_dir, "gates_open": gates, "pid": pid,
+                        "api": api.url(), "key": api.key.shown()}),
                 );
             }
-            Format::People => self.out.text(&welcome(choice, url, tcp_url, gates, self.worker))?,
+            Format::People => self.out.text(&welcome(choice, url, tcp_url, gates, api, self.worker))?,
             Format::Quiet => {}
         }
         self.out.text(&format!("ready: {url}"))
     }
 
     /// Runs the services until somebody asks to stop, or the server ends by itself.
-    async fn serve(mut self, url: &str, stop: &mut Stop) -> Outcome {
+    async fn serve(mut self, url: &str, api: Api, stop: &mut Stop) -> Outcome {
         let options = PoolOptions {
             connections_max: CONNECTIONS_MAX,
             ..Default::default()
@@ -158,6 +172,15 @@ impl Running {
         let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended.clone()));
         services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
         services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
+        if let Some(listener) = api.listener {
+            let server = Server::new(Pool::new(url, &PoolOptions::default())?, url);
+            let end = closed(ended.clone());
+            services.spawn(async move {
+                if let Err(error) = http::serve(server, listener, end).await {
+                    tracing::error!("the API has ended: {error}");
+                }
+            });
+        }
         if self.worker {
             let (url, out) = (in_tenant(url, self.place.tenant()?.as_deref()), self.out);
             let pool = Pool::new(&url, &options)?;
@@ -190,11 +213,6 @@ impl Running {
         }
         failure.map_or(Ok(()), Err)
     }
-}
-
-/// Ready when the sender is gone.
-async fn closed(mut ended: watch::Receiver<()>) {
-    while ended.changed().await.is_ok() {}
 }
 
 /// Why the server ended by itself; never, where there is none of our own.

@@ -4,10 +4,18 @@ use std::env;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use super::api::{Api, FirstKey};
 use crate::connect::{Choice, URL_VARIABLE};
 
 /// The text below the steps, ended by the line that scripts wait for.
-pub(super) fn welcome(choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String], worker: bool) -> String {
+pub(super) fn welcome(
+    choice: &Choice,
+    url: &str,
+    tcp_url: Option<&str>,
+    gates: &[String],
+    api: &Api,
+    worker: bool,
+) -> String {
     let tenure = command(choice);
     let psql = match choice {
         Choice::Private { .. } => format!("psql '{url}'"),
@@ -26,6 +34,24 @@ pub(super) fn welcome(choice: &Choice, url: &str, tcp_url: Option<&str>, gates: 
         Choice::Given { by, .. } => line("server", &format!("named by {by}; it is used, not managed")),
     }
     line("gates", &format!("open: {}", gates.join(", ")));
+    match api.url() {
+        Some(url) => line("api", &format!("{url}, described at {url}/openapi.json")),
+        None => line("api", "not served: this login is no member of tenure_server"),
+    }
+    match &api.key {
+        FirstKey::Made(key) => line(
+            "key",
+            &format!(
+                "{} (shown this once; send it as Authorization: Bearer KEY)",
+                key.reveal()
+            ),
+        ),
+        FirstKey::Stands => line(
+            "key",
+            &format!("made before; another one: {tenure} key create NAME --role ROLE"),
+        ),
+        FirstKey::NotTrusted => {}
+    }
     line("services", "reaper and retention run here");
     let (enqueue, wait) = match worker {
         true => {

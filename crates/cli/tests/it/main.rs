@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod api;
+mod api_keys;
+mod api_verbs;
 mod bad_input;
 mod bench;
 mod configs;

@@ -37,6 +37,10 @@ arguments! {
     Json<&Value>, JSON, JSON_ARRAY;
 }
 
+impl Argument for Vec<u8> {
+    const TYPE: Type = Type::BYTEA;
+}
+
 /// A row of a set-returning function.
 pub(super) trait FromRow: Sized {
     const COLUMNS: &'static [&'static str];
@@ -48,6 +52,7 @@ macro_rules! row {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         #[non_exhaustive]
         pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
 

@@ -33,6 +33,8 @@ row! {
         pub runs: Option<Vec<i32>>,
         /// More about it.
         pub data: Value,
+        /// The request that caused it; none: by SQL.
+        pub via: Option<String>,
     }
 }
 

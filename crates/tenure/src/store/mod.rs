@@ -27,6 +27,7 @@ pub mod jobs;
 pub mod kinds;
 pub mod leases;
 mod payload;
+pub mod principals;
 pub mod retention;
 pub mod tenants;
 mod timestamp;

@@ -32,6 +32,7 @@ mod partitions;
 mod pauses;
 mod payloads;
 mod pgbouncer;
+mod principals;
 mod private_cluster;
 mod private_death;
 mod private_find;

@@ -34,7 +34,10 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "job_cancel", "job_retry", "job_dead_letter", "dead_letter_triage", "dead_letter_replay_preview", "dead_letter_replay", "gate_set", "kind_pause", "kind_resume", "job_reap",
         "job_sweep", "partition_upkeep",
     ]),
-    (&[SERVER, ADMIN], &["config_set", "kind_set", "login_bind", "login_unbind", "tenant_create"]),
+    (&[SERVER, ADMIN], &[
+        "config_set", "kind_set", "login_bind", "login_unbind", "tenant_create", "principal_create", "principal_list", "key_create", "key_list", "key_revoke",
+    ]),
+    (&[SERVER], &["key_check", "act_as", "keys_used"]),
 ];
 
 /// Proves: S128.

@@ -1,0 +1,199 @@
+//! `tenure key`: who may act over HTTP.
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+use tenure::Result;
+use tenure::store::principals::{self, NewKey};
+use tenure::store::{Timestamp, for_every_tenant};
+use tenure_core::api_key::ApiKey;
+use tokio_postgres::Transaction;
+
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::http::random_key;
+use crate::output::{Column, Format};
+use crate::values::Moment;
+
+const LIST: &[Column] = &[
+    Column("PREFIX", "prefix"),
+    Column("PRINCIPAL", "principal"),
+    Column("KIND", "kind"),
+    Column("STATE", "state"),
+    Column("ROLES", "roles"),
+    Column("EXPIRES", "expires_at"),
+    Column("LAST USED", "last_used_at"),
+];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Make a key for a principal, and show it once
+    Create(Box<Create>),
+    /// List the keys of the tenant
+    #[command(visible_alias = "ls")]
+    List {
+        /// Those of the whole installation instead
+        #[arg(long)]
+        installation: bool,
+    },
+    /// Revoke a key: it is refused from the next call on
+    Revoke {
+        /// Its prefix, as `tenure key list` shows it
+        prefix: String,
+        /// It is one of the whole installation
+        #[arg(long)]
+        installation: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// Whose key it is; made if it is not there yet
+    principal: String,
+    /// What the principal is: human, agent or service
+    #[arg(long, value_name = "KIND", default_value = "service")]
+    kind: String,
+    /// Where to write to it
+    #[arg(long, value_name = "ADDRESS")]
+    email: Option<String>,
+    /// What it may do: viewer, producer, worker, operator, approver or admin; may be given several times
+    #[arg(long = "role", value_name = "ROLE", required = true)]
+    roles: Vec<String>,
+    /// Up to which level it approves, for the role approver
+    #[arg(long, value_name = "N")]
+    approver_level: Option<i32>,
+    /// An executor it may claim for; may be given several times [default: any]
+    #[arg(long = "executor", value_name = "NAME")]
+    executors: Vec<String>,
+    /// A kind of jobs it may work on; may be given several times [default: every]
+    #[arg(long = "job-kind", value_name = "KIND")]
+    kinds: Vec<String>,
+    /// Which payloads it may see: safe or restricted
+    #[arg(long, value_name = "ACCESS", default_value = "safe")]
+    payload_access: String,
+    /// When it ends by itself: a time, or a delay such as +90d [default: never]
+    #[arg(long, value_name = "WHEN")]
+    expires: Option<String>,
+    /// A word about it
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    /// For the whole installation: it names its tenant with every request
+    #[arg(long)]
+    installation: bool,
+}
+
+impl Key {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        match self {
+            Key::Create(create) => create.run(session).await,
+            Key::List { installation } => {
+                let rows = session
+                    .together(async |tx| {
+                        reach(tx, installation).await?;
+                        principals::key_list(tx).await
+                    })
+                    .await?;
+                session.out.list(LIST, &rows, &["prefix"], "There is no key.")
+            }
+            Key::Revoke { prefix, installation } => {
+                let done = session
+                    .together(async |tx| {
+                        reach(tx, installation).await?;
+                        principals::key_revoke(tx, &prefix).await
+                    })
+                    .await?;
+                let sentence = format!("The key {prefix} is worth nothing any more.");
+                session.out.done(&sentence, &done, &["prefix"])
+            }
+        }
+    }
+}
+
+impl Create {
+    async fn run(self, mut session: Session) -> Outcome {
+        let expires = self
+            .expires
+            .as_deref()
+            .map(|given| Moment::read("expires", given))
+            .transpose()?;
+        let now = session.now().await?;
+        let expires = expires.map(|moment| moment.resolve("expires", now)).transpose()?;
+        let expires = expires.map(|at| Timestamp::from_micros(at.as_microsecond()));
+        let (secret, mut made) = session
+            .together(async |tx| {
+                reach(tx, self.installation).await?;
+                self.make(tx, expires).await
+            })
+            .await?;
+        made["key"] = Value::from(secret.reveal());
+        if session.out.format == Format::People {
+            session
+                .out
+                .note(&format!("The key of {}, shown this once:\n", self.principal));
+            session.out.text(&secret.reveal())?;
+            session
+                .out
+                .note("\nSend it with every request: Authorization: Bearer KEY");
+            return Ok(());
+        }
+        session.out.object(&made, &["prefix"], &["key"])
+    }
+
+    async fn make(&self, tx: &Transaction<'_>, expires_at: Option<Timestamp>) -> Result<(ApiKey, Value)> {
+        let known = principals::principal_list(tx).await?;
+        if !known.iter().any(|principal| principal.name == self.principal) {
+            principals::principal_create(tx, &self.principal, &self.kind, self.email.as_deref()).await?;
+        }
+        let secret = random_key();
+        let key = NewKey {
+            principal: self.principal.clone(),
+            prefix: secret.prefix().to_owned(),
+            digest: secret.digest().to_vec(),
+            roles: self.roles.clone(),
+            approver_level: self.approver_level,
+            executors: (!self.executors.is_empty()).then(|| self.executors.clone()),
+            kinds: (!self.kinds.is_empty()).then(|| self.kinds.clone()),
+            payload_access: Some(self.payload_access.clone()),
+            expires_at,
+            note: self.note.clone(),
+        };
+        let made = principals::key_create(tx, &key).await?;
+        Ok((secret, made))
+    }
+}
+
+/// The first key of an installation that has none: its admin's. None if there is one already.
+pub(crate) async fn first_key(session: &mut Session) -> Outcome<Option<ApiKey>> {
+    let made = session.together(async |tx| {
+        for_every_tenant(tx).await?;
+        let valid = |key: &principals::Key| key.state == "valid" && key.roles.iter().any(|role| role == "admin");
+        if principals::key_list(tx).await?.iter().any(valid) {
+            return Ok(None);
+        }
+        let first = Create {
+            principal: "admin".to_owned(),
+            kind: "human".to_owned(),
+            email: None,
+            roles: ["admin", "operator", "producer", "worker", "viewer"]
+                .map(str::to_owned)
+                .to_vec(),
+            approver_level: None,
+            executors: Vec::new(),
+            kinds: Vec::new(),
+            payload_access: "restricted".to_owned(),
+            expires: None,
+            note: Some("the first key of the installation".to_owned()),
+            installation: true,
+        };
+        Ok(Some(first.make(tx, None).await?.0))
+    });
+    made.await
+}
+
+/// Acts for the whole installation, if that is asked for.
+async fn reach(tx: &Transaction<'_>, installation: bool) -> Result<()> {
+    if installation {
+        for_every_tenant(tx).await
+    } else {
+        Ok(())
+    }
+}

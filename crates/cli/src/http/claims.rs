@@ -1,0 +1,148 @@
+//! Claims, which may wait for work.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use tenure::store::jobs::{self, Claim, ClaimMode, ClaimedJob};
+use tenure_core::codes;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::Server;
+use super::auth::Caller;
+use super::body::Strict;
+use super::problem::{Body, Problem};
+
+/// How long a claim waits at most.
+const WAIT_SECONDS_MAX: u64 = 40;
+/// How long the database notifies us while claims wait.
+const PARK_SECONDS: i32 = 60;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
+    OpenApiRouter::new().routes(routes!(job_claim))
+}
+
+/// What to claim.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ClaimRequest {
+    /// The name of the worker.
+    #[schema(example = "worker-1")]
+    worker: String,
+    /// Only jobs for this executor.
+    executor: Option<String>,
+    /// Only jobs of these kinds; an empty list means none.
+    kinds: Option<Vec<String>>,
+    /// At most so many; 1 if left out.
+    limit: Option<i32>,
+    /// How long the lease lasts without a heartbeat.
+    lease_seconds: Option<i32>,
+    /// Whether they are started at once.
+    #[serde(default)]
+    mode: Mode,
+    /// Only jobs of this affinity.
+    affinity_key: Option<String>,
+    /// A token of the caller's own, to find a claim whose answer was lost.
+    token: Option<Uuid>,
+    /// How long to wait while there is nothing to do: up to 40 seconds.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 40)]
+    wait_seconds: u64,
+}
+
+/// Whether claimed jobs are started at once.
+#[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// For a buffer: each is started when its turn comes.
+    Leased,
+    /// They run now.
+    #[default]
+    Started,
+}
+
+/// What was claimed; an empty list when there is nothing to do.
+#[derive(Debug, Serialize, ToSchema)]
+struct Claimed {
+    /// The jobs.
+    jobs: Vec<ClaimedJob>,
+}
+
+/// Claim jobs
+#[utoipa::path(
+    post, path = "/v1/jobs/claim", tag = "work", request_body = ClaimRequest,
+    responses((status = 200, body = Claimed), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+)]
+async fn job_claim(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Strict(request): Strict<ClaimRequest>,
+) -> Result<Json<Claimed>, Problem> {
+    let mut claim = Claim::new(request.worker);
+    claim.executor = request.executor;
+    claim.kinds = request.kinds;
+    claim.limit = Some(request.limit.unwrap_or(1));
+    claim.lease_seconds = request.lease_seconds;
+    claim.mode = match request.mode {
+        Mode::Leased => ClaimMode::Leased,
+        Mode::Started => ClaimMode::Started,
+    };
+    claim.affinity_key = request.affinity_key;
+    claim.token = request.token;
+    if request.wait_seconds > WAIT_SECONDS_MAX {
+        return Err(Problem::new(
+            codes::NUMBER_OUT_OF_RANGE,
+            format!("A claim cannot wait for {} seconds.", request.wait_seconds),
+            format!("It waits for {WAIT_SECONDS_MAX} at most, so that nothing between cuts the connection."),
+            "Wait for less, and claim again.",
+        ));
+    }
+    let until = Instant::now() + Duration::from_secs(request.wait_seconds);
+    let jobs = claim_within(&server, &caller, &claim, until).await?;
+    Ok(Json(Claimed { jobs }))
+}
+
+/// Claims, and waits for work while there is none.
+async fn claim_within(
+    server: &Server,
+    caller: &Caller,
+    claim: &Claim,
+    until: Instant,
+) -> Result<Vec<ClaimedJob>, Problem> {
+    let look = async || {
+        let jobs = server.call(caller, "job_claim_many", async |client| {
+            jobs::claim_many(client, claim).await
+        });
+        let jobs = jobs.await?;
+        // Where there was something there may be more, and only one was woken for it.
+        for lane in jobs.iter().map(|job| job.lane).collect::<BTreeSet<_>>() {
+            server.waiting.wake(lane);
+        }
+        Ok::<_, Problem>(jobs)
+    };
+    loop {
+        let jobs = look().await?;
+        if !jobs.is_empty() || Instant::now() >= until {
+            return Ok(jobs);
+        }
+        // First in line, then parked, then one more look: what comes from here on is told.
+        let executor = claim.executor.as_deref();
+        let lanes = server.call(caller, "worker_park", async |client| {
+            jobs::park(client, executor, claim.kinds.as_deref(), Some(PARK_SECONDS)).await
+        });
+        let Some(place) = server.waiting.join(lanes.await?) else {
+            return Ok(Vec::new());
+        };
+        let jobs = look().await?;
+        if !jobs.is_empty() {
+            return Ok(jobs);
+        }
+        let _ = tokio::time::timeout_at(until.into(), place.woken()).await;
+    }
+}

@@ -1,0 +1,109 @@
+//! Refusals as answers: `application/problem+json` with code, what, why and next.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tenure_core::{Code, Refusal, codes};
+use utoipa::ToSchema;
+
+/// A request that was not carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    refusal: Refusal,
+    retry_after_seconds: Option<u64>,
+}
+
+/// The body of a refusal.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct Body {
+    /// Where the code is explained.
+    #[serde(rename = "type")]
+    kind: String,
+    /// What the code means, in one line.
+    title: String,
+    /// The status of the answer.
+    status: u16,
+    /// The stable name of what went wrong. Match on it, never on the texts.
+    code: String,
+    /// What happened.
+    what: String,
+    /// Why it happened.
+    why: String,
+    /// What to do now.
+    next: String,
+}
+
+impl Problem {
+    pub(super) fn new(
+        code: &Code,
+        what: impl Into<String>,
+        why: impl Into<String>,
+        next: impl Into<String>,
+    ) -> Problem {
+        Refusal::new(code, what, why, next).into()
+    }
+
+    /// Worth trying again, but not before.
+    pub(super) fn retry_after(mut self, seconds: u64) -> Problem {
+        self.retry_after_seconds = Some(seconds);
+        self
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        let again = refusal.is(codes::BUSY_TRY_AGAIN) || refusal.is(codes::DATABASE_UNREACHABLE);
+        Problem {
+            refusal,
+            retry_after_seconds: again.then_some(1),
+        }
+    }
+}
+
+impl From<tenure::Error> for Problem {
+    fn from(error: tenure::Error) -> Problem {
+        let status = error.refusal().http_status();
+        if status >= 500 && !error.is(codes::GATE_CLOSED) && !error.is(codes::BUSY_TRY_AGAIN) {
+            tracing::error!(code = error.code(), "request failed: {error:?}");
+        }
+        if error.is(codes::DATABASE_ERROR) {
+            // What the database says is for our eyes.
+            return Problem::new(
+                codes::DATABASE_ERROR,
+                "The server could not do this.",
+                "The database answered with something unexpected; the server's log has it.",
+                "Tell whoever runs the server, with the time of the request.",
+            );
+        }
+        Refusal::from(error).into()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.refusal.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = Body {
+            kind: format!("/errors/{}", self.refusal.code),
+            title: self.refusal.known().map_or("Refused.", |code| code.summary).to_owned(),
+            status: status.as_u16(),
+            code: self.refusal.code.into_owned(),
+            what: self.refusal.what,
+            why: self.refusal.why,
+            next: self.refusal.next,
+        };
+        let mut response = (status, axum::Json(body)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}

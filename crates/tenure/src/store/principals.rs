@@ -1,0 +1,180 @@
+//! Principals, and the keys by which they act over HTTP.
+
+use serde_json::Value;
+use tokio_postgres::GenericClient;
+use uuid::Uuid;
+
+use super::Timestamp;
+use super::call::{Call, row};
+use crate::error::Result;
+
+row! {
+    /// A principal.
+    pub struct Principal {
+        /// Its name: the actor of its events.
+        pub name: String,
+        /// `human`, `agent` or `service`.
+        pub kind: String,
+        /// Where to write to it.
+        pub email: Option<String>,
+        /// When it was made.
+        pub created_at: Timestamp,
+        /// By whom.
+        pub created_by: String,
+        /// How many valid keys it has.
+        pub keys: i64,
+    }
+}
+
+row! {
+    /// A key, without its secret.
+    pub struct Key {
+        /// By what it is recognised.
+        pub prefix: String,
+        /// Whose it is.
+        pub principal: String,
+        /// `human`, `agent` or `service`.
+        pub kind: String,
+        /// `valid`, `expired` or `revoked`.
+        pub state: String,
+        /// What it may do.
+        pub roles: Vec<String>,
+        /// Up to which level it approves.
+        pub approver_level: Option<i32>,
+        /// The executors it drives; none: any, for claiming.
+        pub executors: Option<Vec<String>>,
+        /// The kinds it works with; none: every kind.
+        pub kinds: Option<Vec<String>>,
+        /// `safe` or `restricted`.
+        pub payload_access: String,
+        /// What somebody wrote about it.
+        pub note: String,
+        /// When it was made.
+        pub created_at: Timestamp,
+        /// By whom.
+        pub created_by: String,
+        /// When it ends by itself.
+        pub expires_at: Option<Timestamp>,
+        /// When it was revoked.
+        pub revoked_at: Option<Timestamp>,
+        /// By whom.
+        pub revoked_by: Option<String>,
+        /// When it was used last, to about a minute.
+        pub last_used_at: Option<Timestamp>,
+    }
+}
+
+/// A key to make. The secret stays with the caller.
+#[derive(Debug, Clone, Default)]
+pub struct NewKey {
+    /// Whose it will be.
+    pub principal: String,
+    /// By what it is recognised.
+    pub prefix: String,
+    /// The SHA-256 of its secret.
+    pub digest: Vec<u8>,
+    /// What it may do.
+    pub roles: Vec<String>,
+    /// Up to which level it approves.
+    pub approver_level: Option<i32>,
+    /// The executors it drives; none: any, for claiming.
+    pub executors: Option<Vec<String>>,
+    /// The kinds it works with; none: every kind.
+    pub kinds: Option<Vec<String>>,
+    /// `safe` or `restricted`.
+    pub payload_access: Option<String>,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+    /// A word about it.
+    pub note: Option<String>,
+}
+
+/// Makes a principal (`tenure.principal_create`).
+pub async fn principal_create(
+    client: &impl GenericClient,
+    name: &str,
+    kind: &str,
+    email: Option<&str>,
+) -> Result<Value> {
+    Call::new("principal_create")
+        .with("p_name", &name)
+        .with("p_kind", &kind)
+        .maybe("p_email", &email)
+        .value(client)
+        .await
+}
+
+/// The principals of the tenant (`tenure.principal_list`).
+pub async fn principal_list(client: &impl GenericClient) -> Result<Vec<Principal>> {
+    Call::new("principal_list").rows(client).await
+}
+
+/// Makes a key (`tenure.key_create`).
+pub async fn key_create(client: &impl GenericClient, key: &NewKey) -> Result<Value> {
+    Call::new("key_create")
+        .with("p_principal", &key.principal)
+        .with("p_prefix", &key.prefix)
+        .with("p_digest", &key.digest)
+        .with("p_roles", &key.roles)
+        .maybe("p_approver_level", &key.approver_level)
+        .maybe("p_executors", &key.executors)
+        .maybe("p_kinds", &key.kinds)
+        .maybe("p_payload_access", &key.payload_access)
+        .maybe("p_expires_at", &key.expires_at)
+        .maybe("p_note", &key.note)
+        .value(client)
+        .await
+}
+
+/// The keys of the tenant (`tenure.key_list`).
+pub async fn key_list(client: &impl GenericClient) -> Result<Vec<Key>> {
+    Call::new("key_list").rows(client).await
+}
+
+/// Revokes a key (`tenure.key_revoke`).
+pub async fn key_revoke(client: &impl GenericClient, prefix: &str) -> Result<Value> {
+    Call::new("key_revoke").with("p_prefix", &prefix).value(client).await
+}
+
+/// The key with this prefix and digest (`tenure.key_check`).
+pub async fn key_check(client: &impl GenericClient, prefix: &str, digest: &[u8]) -> Result<Option<Uuid>> {
+    Call::new("key_check")
+        .with("p_prefix", &prefix)
+        .with("p_digest", &digest.to_vec())
+        .scalar(client)
+        .await
+}
+
+/// For whom a request acts.
+#[derive(Debug, Clone)]
+pub struct Acting<'a> {
+    /// The key that proved it.
+    pub key_id: Uuid,
+    /// The SQL function it will call.
+    pub function: &'a str,
+    /// The tenant, for keys that name one.
+    pub tenant: Option<&'a str>,
+    /// The request, for the events that it causes.
+    pub via: &'a str,
+}
+
+/// The rest of the transaction acts for a key (`tenure.act_as`).
+pub async fn act_as(client: &impl GenericClient, acting: &Acting<'_>) -> Result<()> {
+    Call::new("act_as")
+        .with("p_key_id", &acting.key_id)
+        .with("p_function", &acting.function)
+        .nullable("p_tenant", &acting.tenant)
+        .with("p_via", &acting.via)
+        .run(client, "answer")
+        .await?;
+    Ok(())
+}
+
+/// Says that keys were used (`tenure.keys_used`).
+pub async fn keys_used(client: &impl GenericClient, key_ids: &[Uuid]) -> Result<()> {
+    Call::new("keys_used")
+        .with("p_key_ids", &key_ids.to_vec())
+        .run(client, "answer")
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,232 @@
+-- Principals, and the keys by which they act over HTTP.
+
+-- Where principals and keys of a caller belong: to its tenant, or, for those who act for every tenant, to none (0).
+create or replace function tenure.principal_home(p_caller tenure.caller_identity) returns integer
+language plpgsql stable
+as $$
+begin
+  return case when p_caller.scope = 'every' then 0 else p_caller.tenant_id end;
+end
+$$;
+
+-- Makes a principal: a person, an agent or a service.
+create or replace function tenure.principal_create(p_name text, p_kind text, p_email text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_home   integer := tenure.principal_home(v_caller);
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_name('principal', p_name);
+  perform tenure.check_word('value_unknown', 'kind of principal', p_kind, array['human', 'agent', 'service']);
+  if p_email is not null and (p_email ~ '^[^@\s]+@[^@\s]+$' and length(p_email) <= 320) is not true then
+    perform tenure.refuse('text_invalid', format('%L is no e-mail address.', p_email), 'It has one @ with something before and after it, and no spaces.', 'Leave it out, or mend it.');
+  end if;
+  insert into tenure.principals (tenant_id, name, kind, email, created_at, created_by) values (v_home, p_name, p_kind, p_email, v_now, v_caller.principal)
+  on conflict (tenant_id, name) do nothing;
+  if not found then
+    perform tenure.refuse('principal_exists', format('There is already a principal %L.', p_name), 'Names of principals are unique within a tenant: they are the actors of its events.',
+      'Use it, or choose another name.');
+  end if;
+  perform tenure.emit(v_now, v_home, 'principal.created', v_caller.principal, null, p_name, jsonb_build_object('name', p_name, 'kind', p_kind));
+  return jsonb_build_object('name', p_name, 'kind', p_kind, 'email', p_email, 'created_at', v_now);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- The principals of the tenant, by name.
+create or replace function tenure.principal_list() returns table (name text, kind text, email text, created_at timestamptz, created_by text, keys bigint)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+begin
+  return query
+    select p.name, p.kind, p.email, p.created_at, p.created_by,
+           (select count(*) from tenure.keys k where k.principal_id = p.principal_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now))
+      from tenure.principals p
+     where p.tenant_id = tenure.principal_home(v_caller)
+     order by p.name;
+end
+$$;
+
+-- Makes a key for a principal. The secret was made by whoever calls, who shows it once and keeps it nowhere; even its digest is not kept here, only a keyed hash of that.
+create or replace function tenure.key_create(
+  p_principal text, p_prefix text, p_digest bytea, p_roles text[], p_approver_level integer default null, p_executors text[] default null, p_kinds text[] default null,
+  p_payload_access text default 'safe', p_expires_at timestamptz default null, p_note text default '') returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller    tenure.caller_identity := tenure.caller();
+  v_now       timestamptz := tenure.now();
+  v_home      integer := tenure.principal_home(v_caller);
+  v_key_id    uuid := gen_random_uuid();
+  v_principal record;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  select p.principal_id, p.kind into v_principal from tenure.principals p where p.tenant_id = v_home and p.name = p_principal;
+  if not found then
+    perform tenure.refuse('principal_unknown', format('There is no principal %L.', p_principal), 'A key belongs to a principal of the tenant.', 'Make it first: tenure.principal_create(name, kind).');
+  end if;
+  if coalesce(cardinality(p_roles), 0) = 0 then
+    perform tenure.refuse('value_unknown', 'The key has no role.', 'A key without a role could do nothing.', 'Give one or more of viewer, producer, worker, operator, approver, admin.');
+  end if;
+  perform tenure.check_word('value_unknown', 'role', r.role, array['viewer', 'producer', 'worker', 'operator', 'approver', 'admin']) from unnest(p_roles) r (role);
+  if (p_approver_level is not null) <> ('approver' = any (p_roles)) then
+    perform tenure.refuse('arguments_mismatched', 'A level goes with the role approver, and only with it.', 'Approvals have levels; whoever approves does so up to one of them.',
+      'Give both, or neither.');
+  end if;
+  if p_approver_level is not null then
+    perform tenure.check_number('The level of an approver', p_approver_level, 1, 3);
+    if v_principal.kind = 'agent' then
+      perform tenure.refuse('not_permitted', format('%s is an agent.', p_principal), 'Agents never approve.', 'Leave the role approver out, or give the key to a person.');
+    end if;
+  end if;
+  if array_position(p_executors, null) is not null or array_position(p_kinds, null) is not null then
+    perform tenure.refuse('name_blank', 'A list of the key has an empty place.', 'Nobody can say what it would allow.', 'Leave it out.');
+  end if;
+  perform tenure.check_executor(x.name) from unnest(p_executors) x (name);
+  perform tenure.check_word('value_unknown', 'payload access', p_payload_access, array['safe', 'restricted']);
+  if p_expires_at is not null and (isfinite(p_expires_at) and p_expires_at > v_now) is not true then
+    perform tenure.refuse('number_out_of_range', 'The key would expire at once.', 'Its end lies in the past, or is no time.', 'Name a later time, or none.');
+  end if;
+  if length(coalesce(p_note, '')) > tenure.limit_of('ref_chars_max') then
+    perform tenure.refuse('number_out_of_range', 'The note is too long.', format('It has at most %s characters.', tenure.limit_of('ref_chars_max')), 'Shorten it.');
+  end if;
+  if (p_prefix ~ '^[a-z0-9]{8,32}$' and octet_length(p_digest) = 32) is not true then
+    perform tenure.refuse('name_invalid', 'This is no prefix and digest of a key.', 'A prefix has 8 to 32 lower-case letters and digits, a digest 32 bytes.', 'Let tenure key create make the key.');
+  end if;
+  insert into tenure.keys (key_id, tenant_id, principal_id, prefix, hash, roles, approver_level, executors, kinds, payload_access, note, created_at, created_by, expires_at)
+  values (v_key_id, v_home, v_principal.principal_id, p_prefix, tenure.keyed_hash(p_digest), p_roles, p_approver_level, p_executors, p_kinds, p_payload_access, coalesce(p_note, ''), v_now, v_caller.principal,
+    p_expires_at)
+  on conflict (prefix) do nothing;
+  if not found then
+    perform tenure.refuse('id_taken', 'There is already a key with this prefix.', 'A prefix names one key.', 'Make another key.');
+  end if;
+  perform tenure.emit(v_now, v_home, 'key.created', v_caller.principal, null, p_prefix,
+    jsonb_build_object('prefix', p_prefix, 'principal', p_principal, 'roles', p_roles, 'approver_level', p_approver_level, 'executors', p_executors, 'kinds', p_kinds,
+      'payload_access', p_payload_access, 'expires_at', p_expires_at));
+  return jsonb_build_object('prefix', p_prefix, 'principal', p_principal, 'kind', v_principal.kind, 'roles', p_roles, 'approver_level', p_approver_level, 'executors', p_executors,
+    'kinds', p_kinds, 'payload_access', p_payload_access, 'created_at', v_now, 'expires_at', p_expires_at);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- The keys of the tenant, those that are valid first. Never a hash.
+create or replace function tenure.key_list()
+returns table (prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text,
+               created_at timestamptz, created_by text, expires_at timestamptz, revoked_at timestamptz, revoked_by text, last_used_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+begin
+  return query
+    select k.prefix, p.name, p.kind, s.state, k.roles, k.approver_level::integer, k.executors, k.kinds, k.payload_access, k.note, k.created_at, k.created_by, k.expires_at, k.revoked_at,
+           k.revoked_by, k.last_used_at
+      from tenure.keys k
+      join tenure.principals p on p.principal_id = k.principal_id
+      cross join lateral (select case when k.revoked_at is not null then 'revoked' when k.expires_at <= v_now then 'expired' else 'valid' end as state) s
+     where k.tenant_id = tenure.principal_home(v_caller)
+     order by (s.state = 'valid') desc, k.created_at, k.prefix;
+end
+$$;
+
+-- Revokes a key: it is refused from the next call on.
+create or replace function tenure.key_revoke(p_prefix text) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_home   integer := tenure.principal_home(v_caller);
+  v_key    record;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  select k.key_id, k.revoked_at into v_key from tenure.keys k where k.prefix = p_prefix and k.tenant_id = v_home for no key update;
+  if not found then
+    perform tenure.refuse('key_not_found', format('There is no key %L.', p_prefix), 'A key is named by its prefix, and belongs to one tenant.', 'See tenure.key_list().');
+  end if;
+  if v_key.revoked_at is null then
+    update tenure.keys k set revoked_at = v_now, revoked_by = v_caller.principal where k.key_id = v_key.key_id;
+    perform tenure.offers_end(array[v_home], 'infinity');
+    perform tenure.emit(v_now, v_home, 'key.revoked', v_caller.principal, null, p_prefix, jsonb_build_object('prefix', p_prefix));
+  end if;
+  return jsonb_build_object('prefix', p_prefix, 'revoked_at', coalesce(v_key.revoked_at, v_now));
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- The keyed hash of a digest. Who does not know the secret of the installation cannot say what it will be, so comparing two of them tells nothing by the time it takes.
+create or replace function tenure.keyed_hash(p_digest bytea) returns bytea
+language plpgsql stable
+as $$
+declare
+  v_secret bytea;
+begin
+  select s.value into strict v_secret from tenure.secrets s where s.name = 'keys';
+  return sha256(v_secret || sha256(v_secret || p_digest));
+end
+$$;
+
+-- The key with this prefix and digest of its secret; none when there is none. Whether it is still valid is for tenure.act_as to say.
+create or replace function tenure.key_check(p_prefix text, p_digest bytea) returns uuid
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_hash bytea := tenure.keyed_hash(p_digest);
+begin
+  return (select k.key_id from tenure.keys k where k.prefix = p_prefix and k.hash = v_hash);
+end
+$$;
+
+-- The rest of the transaction acts for a key: in its tenant, as its principal, with its rights. Refused when the key is not valid, or has no role that may call the function.
+-- p_tenant: for keys of the installation, which name it. p_via is written on every event that the transaction causes.
+create or replace function tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity;
+begin
+  if not (pg_has_role(session_user, 'tenure_server', 'member') or pg_has_role(session_user, 'tenure_owner', 'member')) then
+    perform tenure.refuse('not_permitted', 'This login cannot act for a key.', 'Only members of tenure_server are trusted with that.', 'Grant it: grant tenure_server to LOGIN.');
+  end if;
+  perform set_config('tenure.key', p_key_id::text, true), set_config('tenure.tenant', coalesce(p_tenant, ''), true), set_config('tenure.via', coalesce(p_via, ''), true);
+  v_caller := tenure.caller();
+  if not exists (select from unnest(v_caller.roles) r (role) where has_function_privilege('tenure_' || r.role, to_regproc('tenure.' || p_function), 'execute')) then
+    perform tenure.refuse('not_permitted', format('The key of %s may not do this.', v_caller.principal),
+      format('It has the roles %s; this takes one of %s.', array_to_string(v_caller.roles, ', '),
+        (select string_agg(a.role, ', ') from unnest(array['viewer', 'producer', 'worker', 'operator', 'approver', 'admin']) a (role)
+          where has_function_privilege('tenure_' || a.role, to_regproc('tenure.' || p_function), 'execute'))),
+      'Use another key, or ask an admin for one.');
+  end if;
+end
+$$;
+
+-- Says that keys were used. Written now and then, by the server.
+create or replace function tenure.keys_used(p_key_ids uuid[]) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update tenure.keys k set last_used_at = tenure.now()
+   where k.key_id in (select x.key_id from tenure.keys x where x.key_id = any (p_key_ids) order by x.key_id for no key update skip locked);
+end
+$$;
