@@ -1321,7 +1321,11 @@ CREATE TABLE tenure.events (
     runs integer[],
     data jsonb DEFAULT '{}'::jsonb NOT NULL,
     job_count integer,
-    via text DEFAULT NULLIF(current_setting('tenure.via'::text, true), ''::text)
+    via text DEFAULT 
+CASE
+    WHEN ((COALESCE(current_setting('tenure.key'::text, true), ''::text) <> ''::text) AND pg_has_role(SESSION_USER, 'tenure_server'::name, 'member'::text)) THEN NULLIF(current_setting('tenure.via'::text, true), ''::text)
+    ELSE NULL::text
+END
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -1351,7 +1355,11 @@ CREATE TABLE tenure.events_p0 (
     runs integer[],
     data jsonb DEFAULT '{}'::jsonb NOT NULL,
     job_count integer,
-    via text DEFAULT NULLIF(current_setting('tenure.via'::text, true), ''::text)
+    via text DEFAULT 
+CASE
+    WHEN ((COALESCE(current_setting('tenure.key'::text, true), ''::text) <> ''::text) AND pg_has_role(SESSION_USER, 'tenure_server'::name, 'member'::text)) THEN NULLIF(current_setting('tenure.via'::text, true), ''::text)
+    ELSE NULL::text
+END
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;

@@ -23,5 +23,6 @@ as $$
     when 'list_rows_max'           then 1000
     when 'concurrency_max'         then 100000
     when 'offer_seconds_max'       then 60
+    when 'key_rights_max'          then 100
   end
 $$;

@@ -93,6 +93,18 @@ begin
   if array_position(p_executors, null) is not null or array_position(p_kinds, null) is not null then
     perform tenure.refuse('name_blank', 'A list of the key has an empty place.', 'Nobody can say what it would allow.', 'Leave it out.');
   end if;
+  perform tenure.check_number('The number of roles, kinds or executors', greatest(cardinality(p_roles), cardinality(p_executors), cardinality(p_kinds)), 1, tenure.limit_of('key_rights_max'));
+  perform tenure.check_name('kind', x.name) from unnest(p_kinds) x (name);
+  -- Nobody gives what they do not have.
+  if (v_caller.executors is not null and (p_executors <@ v_caller.executors) is not true) or (v_caller.kinds is not null and (p_kinds <@ v_caller.kinds) is not true) then
+    perform tenure.refuse('not_permitted', 'The new key would reach further than yours.', 'Yours is bound to kinds or executors, and a key that it makes stays within them.',
+      'Name kinds and executors of yours, or ask whoever is not bound.');
+  end if;
+  if p_roles && array['approver', 'admin'] and exists (
+       select from tenure.keys k join tenure.principals p on p.principal_id = k.principal_id
+        where v_caller.roles is not null and k.key_id = nullif(current_setting('tenure.key', true), '')::uuid and p.kind = 'agent') then
+    perform tenure.refuse('not_permitted', 'An agent cannot make this key.', 'Agents never approve, nor do they decide who does.', 'Let a person make it.');
+  end if;
   perform tenure.check_executor(x.name) from unnest(p_executors) x (name);
   perform tenure.check_word('value_unknown', 'payload access', p_payload_access, array['safe', 'restricted']);
   if p_expires_at is not null and (isfinite(p_expires_at) and p_expires_at > v_now) is not true then
@@ -105,7 +117,7 @@ begin
     perform tenure.refuse('name_invalid', 'This is no prefix and digest of a key.', 'A prefix has 8 to 32 lower-case letters and digits, a digest 32 bytes.', 'Let tenure key create make the key.');
   end if;
   insert into tenure.keys (key_id, tenant_id, principal_id, prefix, hash, roles, approver_level, executors, kinds, payload_access, note, created_at, created_by, expires_at)
-  values (v_key_id, v_home, v_principal.principal_id, p_prefix, tenure.keyed_hash(p_digest), p_roles, p_approver_level, p_executors, p_kinds, p_payload_access, coalesce(p_note, ''), v_now, v_caller.principal,
+  values (v_key_id, v_home, v_principal.principal_id, p_prefix, tenure.keyed_hash(p_digest), array(select distinct r.role from unnest(p_roles) r (role) order by 1), p_approver_level, p_executors, p_kinds, p_payload_access, coalesce(p_note, ''), v_now, v_caller.principal,
     p_expires_at)
   on conflict (prefix) do nothing;
   if not found then
@@ -208,8 +220,13 @@ begin
   if not (pg_has_role(session_user, 'tenure_server', 'member') or pg_has_role(session_user, 'tenure_owner', 'member')) then
     perform tenure.refuse('not_permitted', 'This login cannot act for a key.', 'Only members of tenure_server are trusted with that.', 'Grant it: grant tenure_server to LOGIN.');
   end if;
-  perform set_config('tenure.key', p_key_id::text, true), set_config('tenure.tenant', coalesce(p_tenant, ''), true), set_config('tenure.via', coalesce(p_via, ''), true);
+  perform set_config('tenure.key', p_key_id::text, true), set_config('tenure.tenant', coalesce(p_tenant, ''), true), set_config('tenure.via', coalesce(p_via, ''), true),
+    -- Nobody who asked still waits after that.
+    set_config('statement_timeout', '45s', true), set_config('lock_timeout', '15s', true);
   v_caller := tenure.caller();
+  if p_tenant is not null and v_caller.scope = 'tenant' and not exists (select from tenure.tenants t where t.tenant_id = v_caller.tenant_id and t.name = p_tenant) then
+    perform tenure.refuse('not_permitted', 'The key belongs to another tenant than the one that was named.', 'Only keys of the installation name a tenant.', 'Leave the tenant out.');
+  end if;
   if not exists (select from unnest(v_caller.roles) r (role) where has_function_privilege('tenure_' || r.role, to_regproc('tenure.' || p_function), 'execute')) then
     perform tenure.refuse('not_permitted', format('The key of %s may not do this.', v_caller.principal),
       format('It has the roles %s; this takes one of %s.', array_to_string(v_caller.roles, ', '),

@@ -53,14 +53,15 @@ create policy owner_sees_all on tenure.principals for all to tenure_owner using 
 create policy owner_sees_all on tenure.keys for all to tenure_owner using (true) with check (true);
 create policy owner_sees_all on tenure.secrets for all to tenure_owner using (true) with check (true);
 
--- How an event came about: the method, path and address of the request, as the server said. Null: by SQL.
-alter table tenure.events add column via text default nullif(current_setting('tenure.via', true), '');
+-- How an event came about: the method, path and address of the request, as a server said that acts for a key. Nobody else is believed.
+alter table tenure.events add column via text default
+  case when coalesce(current_setting('tenure.key', true), '') <> '' and pg_has_role(session_user, 'tenure_server', 'member') then nullif(current_setting('tenure.via', true), '') end;
 comment on column tenure.events.via is 'The request that caused it: method, path and address. Null for calls that did not come over HTTP.';
 
 alter type tenure.caller_identity add attribute roles text[];
 
 -- Whom the walls trust: members of tenure_server, by whoever granted it, and those who can act as the owner (superusers and whoever migrates),
--- who could take the walls down anyway. A server that acts for a key is trusted as far as that key is: one that belongs to no tenant.
+-- who could take the walls down anyway. A server that acts for a key is trusted as far as that key is: one of an admin that belongs to no tenant.
 create or replace function tenure.is_trusted() returns boolean
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -69,7 +70,7 @@ declare
   v_key text := coalesce(current_setting('tenure.key', true), '');
 begin
   return (pg_has_role(session_user, 'tenure_server', 'member') or pg_has_role(session_user, 'tenure_owner', 'member'))
-     and (v_key = '' or exists (select from tenure.keys k where k.key_id = v_key::uuid and k.tenant_id = 0));
+     and (v_key = '' or exists (select from tenure.keys k where k.key_id = v_key::uuid and k.tenant_id = 0 and 'admin' = any (k.roles)));
 end
 $$;
 

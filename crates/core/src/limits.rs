@@ -56,4 +56,6 @@ limits! {
     CONCURRENCY_MAX: i64 = 100_000, "concurrency_max";
     /// How long an idle worker's offer of a slot may stand.
     OFFER_SECONDS_MAX: i64 = 60, "offer_seconds_max";
+    /// Roles, kinds or executors of one API key.
+    KEY_RIGHTS_MAX: i64 = 100, "key_rights_max";
 }

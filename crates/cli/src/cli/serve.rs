@@ -1,6 +1,7 @@
 //! `tenure serve`: the API for programs in any language, on a database that is there.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
@@ -20,6 +21,9 @@ use crate::stop::{Stop, closed};
 
 /// Where the API is, unless somebody says otherwise.
 pub(crate) const LISTEN: &str = "127.0.0.1:7373";
+
+/// How long requests that have begun are waited for at the end.
+const DRAIN: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
@@ -86,6 +90,8 @@ impl Serve {
         tokio::select! {
             _ = async { let _ = server.await; services.join_all().await } => {}
             () = stop.asked() => {}
+            // Somebody does not read what they asked for.
+            () = tokio::time::sleep(DRAIN) => {}
         }
         pool.close();
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use tenure::store::for_every_tenant;
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
 use tokio::net::TcpListener;
@@ -10,39 +11,12 @@ use crate::cli::{LISTEN, first_key, listen};
 use crate::connect::Session;
 use crate::errors::{Failure, Outcome};
 
-/// The key of the installation's admin.
-pub(super) enum FirstKey {
-    /// Made just now: it can be shown.
-    Made(ApiKey),
-    /// There is one, and nobody can show it again.
-    Stands,
-    /// This login is not trusted to act for others, so there is no API.
-    NotTrusted,
-}
-
-impl FirstKey {
-    pub(super) async fn make(session: &mut Session) -> Outcome<FirstKey> {
-        match first_key(session).await {
-            Ok(Some(key)) => Ok(FirstKey::Made(key)),
-            Ok(None) => Ok(FirstKey::Stands),
-            Err(Failure::Refused(refusal)) if refusal.is(codes::NOT_PERMITTED) => Ok(FirstKey::NotTrusted),
-            Err(failure) => Err(failure),
-        }
-    }
-
-    /// The key, where it can be shown.
-    pub(super) fn shown(&self) -> Option<String> {
-        match self {
-            FirstKey::Made(key) => Some(key.reveal()),
-            _ => None,
-        }
-    }
-}
-
 /// Where the API will be.
 pub(super) struct Api {
+    /// None: this login is not trusted to act for others.
     pub(super) listener: Option<TcpListener>,
-    pub(super) key: FirstKey,
+    /// A key that was made just now, and can be shown.
+    pub(super) key: Option<ApiKey>,
 }
 
 impl Api {
@@ -54,17 +28,30 @@ impl Api {
 }
 
 /// Listens where it was asked for, else at the usual place, else wherever there is room.
-pub(super) async fn open(asked: Option<SocketAddr>, key: FirstKey) -> Outcome<Api> {
-    if matches!(key, FirstKey::NotTrusted) {
-        return Ok(Api { listener: None, key });
-    }
-    let listener = match asked {
-        Some(address) => listen(address).await?,
+pub(super) async fn listen_at(asked: Option<SocketAddr>) -> Outcome<TcpListener> {
+    match asked {
+        Some(address) => listen(address).await,
         None => match TcpListener::bind(LISTEN).await {
-            Ok(listener) => listener,
-            Err(_) => listen(SocketAddr::from(([127, 0, 0, 1], 0))).await?,
+            Ok(listener) => Ok(listener),
+            Err(_) => listen(SocketAddr::from(([127, 0, 0, 1], 0))).await,
         },
-    };
+    }
+}
+
+/// The API on this listener, with a first key if it can be shown and there is none.
+pub(super) async fn open(listener: TcpListener, session: &mut Session, shown: bool) -> Outcome<Api> {
+    let trusted = session.call(async |tx| for_every_tenant(tx).await).await;
+    match trusted {
+        Ok(()) => {}
+        Err(Failure::Refused(refusal)) if refusal.is(codes::NOT_PERMITTED) => {
+            return Ok(Api {
+                listener: None,
+                key: None,
+            });
+        }
+        Err(failure) => return Err(failure),
+    }
+    let key = if shown { first_key(session).await? } else { None };
     Ok(Api {
         listener: Some(listener),
         key,

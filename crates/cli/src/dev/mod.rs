@@ -13,6 +13,7 @@ use serde_json::json;
 use tenure::private::{Cluster, ClusterOptions, PrivateError};
 use tenure::services::{reaper, retention};
 use tenure::{Pool, pool::PoolOptions};
+use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -24,7 +25,7 @@ use crate::http::{self, Server};
 use crate::output::{Format, Output, step};
 use crate::stop::{Stop, closed};
 
-use self::api::{Api, FirstKey};
+use self::api::Api;
 use self::welcome::welcome;
 
 /// The database of the cluster that holds the schema.
@@ -89,7 +90,7 @@ impl Dev {
             () = stop.asked() => return running.stop(None).await,
         };
         let opened = match prepared {
-            Ok((gates, key)) => api::open(self.listen, key).await.map(|api| (gates, api)),
+            Ok(gates) => running.open(&url, &choice, self.listen).await.map(|api| (gates, api)),
             Err(failure) => Err(failure),
         };
         let (gates, api) = match opened {
@@ -131,16 +132,22 @@ struct Running {
 }
 
 impl Running {
-    async fn prepare(&self, url: &str) -> Outcome<(Vec<String>, FirstKey)> {
+    async fn prepare(&self, url: &str) -> Outcome<Vec<String>> {
         let report = step(self.out, "schema", migrate_to(url, self.out, &Default::default())).await?;
         self.out.note(&format!("  {}", migrated_sentence(&report)));
         let opening = async {
             let mut session = self.place.session_at(url, self.out).await?;
             open_all_gates(&mut session).await
         };
-        let gates = step(self.out, "gates", opening).await?;
+        step(self.out, "gates", opening).await
+    }
+
+    /// Opens the API. A key is made where it will be seen, and only for a database of our own.
+    async fn open(&self, url: &str, choice: &Choice, listen: Option<SocketAddr>) -> Outcome<Api> {
+        let listener = api::listen_at(listen).await?;
+        let shown = self.out.format != Format::Quiet && matches!(choice, Choice::Private { .. });
         let mut session = self.place.session_at(url, self.out).await?;
-        Ok((gates, FirstKey::make(&mut session).await?))
+        api::open(listener, &mut session, shown).await
     }
 
     fn announce(&self, choice: &Choice, url: &str, tcp_url: Option<&str>, gates: &[String], api: &Api) -> Outcome {
@@ -150,7 +157,7 @@ impl Running {
                 let pid = std::process::id();
                 return self.out.json(
                     &json!({"ready": url, "tcp_url": tcp_url, "data_dir": data_dir, "gates_open": gates, "pid": pid,
-                        "api": api.url(), "key": api.key.shown()}),
+                        "api": api.url(), "key": api.key.as_ref().map(ApiKey::reveal)}),
                 );
             }
             Format::People => self.out.text(&welcome(choice, url, tcp_url, gates, api, self.worker))?,

@@ -4,7 +4,7 @@ use std::env;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::api::{Api, FirstKey};
+use super::api::Api;
 use crate::connect::{Choice, URL_VARIABLE};
 
 /// The text below the steps, ended by the line that scripts wait for.
@@ -39,18 +39,14 @@ pub(super) fn welcome(
         None => line("api", "not served: this login is no member of tenure_server"),
     }
     match &api.key {
-        FirstKey::Made(key) => line(
+        Some(key) => line(
             "key",
             &format!(
                 "{} (shown this once; send it as Authorization: Bearer KEY)",
                 key.reveal()
             ),
         ),
-        FirstKey::Stands => line(
-            "key",
-            &format!("made before; another one: {tenure} key create NAME --role ROLE"),
-        ),
-        FirstKey::NotTrusted => {}
+        None => line("key", &format!("{tenure} key create NAME --role ROLE makes one")),
     }
     line("services", "reaper and retention run here");
     let (enqueue, wait) = match worker {

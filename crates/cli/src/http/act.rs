@@ -1,6 +1,7 @@
 //! A request's call to the database, as the one who asks.
 
 use tenure::Result;
+use tenure::pool::Connection;
 use tenure::store::principals::{self, Acting};
 use tokio_postgres::Client;
 
@@ -10,30 +11,51 @@ use super::problem::Problem;
 
 impl Server {
     /// Makes one call to one SQL function, in a transaction that acts for the caller: in its tenant and with its rights,
-    /// which the database looks up. All of it goes out at once and comes back at once.
+    /// which the database looks up. Nothing is asked before it is known that it does.
     pub(super) async fn call<T>(
         &self,
         caller: &Caller,
         function: &str,
         work: impl AsyncFnOnce(&Client) -> Result<T>,
     ) -> Result<T, Problem> {
-        let connection = self.pool.get().await?;
-        let client: &Client = &connection;
+        let lent = Lent(Some(self.pool.get().await?));
+        let client = lent.client();
         let acting = caller.acting(function);
-        // Each is sent when it is first asked for, in this order, and all of them before the first answer: whoever drops
-        // this future drops no part of the transaction.
-        let (begun, known, done, committed) = tokio::join!(
-            biased;
-            client.batch_execute("begin"),
-            principals::act_as(client, &acting),
-            work(client),
-            client.batch_execute("commit"),
-        );
+        let (begun, known) = tokio::join!(biased; client.batch_execute("begin"), principals::act_as(client, &acting));
         begun.map_err(tenure::Error::from)?;
-        known?;
-        let done = done?;
+        if let Err(error) = known {
+            client.batch_execute("rollback").await.map_err(tenure::Error::from)?;
+            lent.back();
+            return Err(error.into());
+        }
+        let (done, committed) = tokio::join!(biased; work(client), client.batch_execute("commit"));
         committed.map_err(tenure::Error::from)?;
-        Ok(done)
+        lent.back();
+        self.keys.note(caller.key_id);
+        Ok(done?)
+    }
+}
+
+/// A connection of the pool. Whoever goes away in the middle leaves a transaction behind that is nobody else's: then it is
+/// closed instead of given back.
+struct Lent(Option<Connection>);
+
+impl Lent {
+    fn client(&self) -> &Client {
+        self.0.as_deref().expect("it is here until it goes back")
+    }
+
+    /// All that was asked on it was answered.
+    fn back(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take() {
+            connection.discard();
+        }
     }
 }
 

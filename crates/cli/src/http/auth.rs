@@ -1,7 +1,7 @@
 //! Who is asking: an API key in the header, checked once and remembered for a while. Whether it still holds is for the
 //! database to say, in every transaction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -99,6 +99,10 @@ type Known = (Uuid, Instant);
 #[derive(Default)]
 pub(super) struct Keys {
     known: Mutex<HashMap<Secret, Known>>,
+    /// Used since this was last written down.
+    used: Mutex<HashSet<Uuid>>,
+    /// Whose turn it is among those who were wrong often.
+    suspects: tokio::sync::Mutex<()>,
     /// By address: how many wrong ones came, since when.
     failures: Mutex<HashMap<IpAddr, (u32, Instant)>>,
 }
@@ -106,67 +110,95 @@ pub(super) struct Keys {
 impl Keys {
     async fn check(&self, server: &Server, key: &ApiKey, address: Option<IpAddr>) -> Result<Uuid, Problem> {
         let now = Instant::now();
-        let name = (key.prefix().to_owned(), key.digest());
-        let known = lock(&self.known).get(&name).copied();
+        let secret = (key.prefix().to_owned(), key.digest());
+        let known = lock(&self.known).get(&secret).copied();
         if let Some((key_id, until)) = known
             && now < until
         {
             return Ok(key_id);
         }
-        self.may_try(address, now)?;
+        let address = address.map(network);
+        let wrong = address.map_or(0, |address| self.wrong_from(address, now));
+        // From where many wrong ones came they are tried one after the other. A valid one is never turned away.
+        let _turn = match wrong >= FAILURES_MAX {
+            true => Some(self.suspects.lock().await),
+            false => None,
+        };
         let connection = server.pool.get().await?;
-        match principals::key_check(&*connection, &name.0, &name.1).await? {
-            Some(key_id) => {
-                let mut known = lock(&self.known);
-                if known.len() >= REMEMBERED_MAX {
-                    known.retain(|_, (_, until)| *until > now);
-                }
-                if known.len() < REMEMBERED_MAX {
-                    known.insert(name, (key_id, now + REMEMBERED));
-                }
-                Ok(key_id)
+        if let Some(key_id) = principals::key_check(&*connection, &secret.0, &secret.1).await? {
+            let mut known = lock(&self.known);
+            if known.len() >= REMEMBERED_MAX {
+                known.retain(|_, (_, until)| *until > now);
             }
-            None => {
-                self.failed(address, now);
-                Err(Problem::new(
-                    codes::UNAUTHENTICATED,
-                    "There is no such key.",
-                    "Its prefix or its secret is wrong.",
-                    "Copy the whole key; make a new one if it was lost.",
-                ))
+            if known.len() < REMEMBERED_MAX {
+                known.insert(secret, (key_id, now + REMEMBERED));
             }
+            return Ok(key_id);
         }
+        if let Some(address) = address {
+            self.failed(address, now);
+        }
+        if wrong < FAILURES_MAX {
+            return Err(Problem::new(
+                codes::UNAUTHENTICATED,
+                "There is no such key.",
+                "Its prefix or its secret is wrong.",
+                "Copy the whole key; make a new one if it was lost.",
+            ));
+        }
+        let seconds = FAILURES_WITHIN.as_secs();
+        let problem = Problem::new(
+            codes::TOO_MANY_ATTEMPTS,
+            "Too many wrong keys came from this address.",
+            format!("There were {wrong} within {seconds} seconds."),
+            format!("Wait {seconds} seconds, and send a key that is valid."),
+        );
+        Err(problem.retry_after(seconds))
     }
 
-    /// Whether this address may try a key that is not known.
-    fn may_try(&self, address: Option<IpAddr>, now: Instant) -> Result<(), Problem> {
-        let Some(address) = address else { return Ok(()) };
+    /// How many wrong keys came from there lately.
+    fn wrong_from(&self, address: IpAddr, now: Instant) -> u32 {
         let failures = lock(&self.failures);
-        match failures.get(&address) {
-            Some((count, since)) if *count >= FAILURES_MAX && now < *since + FAILURES_WITHIN => {
-                let seconds = (*since + FAILURES_WITHIN - now).as_secs() + 1;
-                Err(Problem::new(
-                    codes::TOO_MANY_ATTEMPTS,
-                    "Too many wrong keys came from this address.",
-                    format!("There were {count} within {} seconds.", FAILURES_WITHIN.as_secs()),
-                    format!("Wait {seconds} seconds, and send a key that is valid."),
-                )
-                .retry_after(seconds))
-            }
-            _ => Ok(()),
-        }
+        let lately = failures
+            .get(&address)
+            .filter(|(_, since)| now < *since + FAILURES_WITHIN);
+        lately.map_or(0, |(count, _)| *count)
     }
 
-    fn failed(&self, address: Option<IpAddr>, now: Instant) {
-        let Some(address) = address else { return };
+    fn failed(&self, address: IpAddr, now: Instant) {
         let mut failures = lock(&self.failures);
-        failures.retain(|_, (_, since)| now < *since + FAILURES_WITHIN);
-        failures.entry(address).or_insert((0, now)).0 += 1;
+        if failures.len() >= REMEMBERED_MAX {
+            failures.retain(|_, (_, since)| now < *since + FAILURES_WITHIN);
+        }
+        if failures.len() >= REMEMBERED_MAX {
+            return;
+        }
+        let (count, since) = failures.entry(address).or_insert((0, now));
+        if now >= *since + FAILURES_WITHIN {
+            (*count, *since) = (0, now);
+        }
+        *count += 1;
     }
 
-    /// The keys that were used lately.
+    /// This key was used, and is valid.
+    pub(super) fn note(&self, key_id: Uuid) {
+        lock(&self.used).insert(key_id);
+    }
+
+    /// The keys that were used since this was asked last.
     pub(super) fn used(&self) -> Vec<Uuid> {
-        lock(&self.known).values().map(|(key_id, _)| *key_id).collect()
+        lock(&self.used).drain().collect()
+    }
+}
+
+/// Whoever has an address of version 6 has a whole network of them.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(six) => {
+            let [a, b, c, d, ..] = six.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
     }
 }
 

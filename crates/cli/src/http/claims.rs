@@ -115,6 +115,7 @@ async fn claim_within(
     claim: &Claim,
     until: Instant,
 ) -> Result<Vec<ClaimedJob>, Problem> {
+    let executor = claim.executor.as_deref();
     let look = async || {
         let jobs = server.call(caller, "job_claim_many", async |client| {
             jobs::claim_many(client, claim).await
@@ -126,17 +127,20 @@ async fn claim_within(
         }
         Ok::<_, Problem>(jobs)
     };
+    let group = format!(
+        "{} {executor:?} {:?} {:?}",
+        caller.key_id, claim.kinds, claim.affinity_key
+    );
     loop {
         let jobs = look().await?;
         if !jobs.is_empty() || Instant::now() >= until {
             return Ok(jobs);
         }
         // First in line, then parked, then one more look: what comes from here on is told.
-        let executor = claim.executor.as_deref();
         let lanes = server.call(caller, "worker_park", async |client| {
             jobs::park(client, executor, claim.kinds.as_deref(), Some(PARK_SECONDS)).await
         });
-        let Some(place) = server.waiting.join(lanes.await?) else {
+        let Some(place) = server.waiting.join(group.clone(), lanes.await?) else {
             return Ok(Vec::new());
         };
         let jobs = look().await?;

@@ -63,20 +63,19 @@ impl From<Refusal> for Problem {
 
 impl From<tenure::Error> for Problem {
     fn from(error: tenure::Error) -> Problem {
-        let status = error.refusal().http_status();
-        if status >= 500 && !error.is(codes::GATE_CLOSED) && !error.is(codes::BUSY_TRY_AGAIN) {
-            tracing::error!(code = error.code(), "request failed: {error:?}");
-        }
-        if error.is(codes::DATABASE_ERROR) {
-            // What the database says is for our eyes.
-            return Problem::new(
-                codes::DATABASE_ERROR,
-                "The server could not do this.",
-                "The database answered with something unexpected; the server's log has it.",
-                "Tell whoever runs the server, with the time of the request.",
-            );
-        }
-        Refusal::from(error).into()
+        let tenure::Error::Database { refusal, .. } = &error else {
+            return Refusal::from(error).into();
+        };
+        // What the database says is for whoever runs the server.
+        tracing::error!(code = error.code(), "request failed: {error}");
+        let code = refusal.known().unwrap_or(codes::DATABASE_ERROR);
+        let hidden = Refusal::new(
+            code,
+            "The server could not use its database.",
+            "Its log says why.",
+            "Try again later; if it lasts, tell whoever runs the server, with the time of the request.",
+        );
+        hidden.into()
     }
 }
 

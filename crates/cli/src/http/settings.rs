@@ -65,7 +65,7 @@ async fn config_get(
 #[serde(deny_unknown_fields)]
 struct SettingRequest {
     /// Null takes it back to what the installation says.
-    value: Option<Value>,
+    value: Value,
     /// The person or program this is done for.
     on_behalf_of: Option<String>,
 }
@@ -81,7 +81,8 @@ async fn config_set(
     Name(key): Name,
     Strict(request): Strict<SettingRequest>,
 ) -> Result<Json<Value>, Problem> {
-    let (value, whom) = (request.value.as_ref(), request.on_behalf_of.as_deref());
+    let value = Some(&request.value).filter(|value| !value.is_null());
+    let whom = request.on_behalf_of.as_deref();
     let done = server.call(&caller, "config_set", async |client| {
         config::config_set(client, &key, value, whom).await
     });

@@ -1,7 +1,7 @@
-//! Claims that wait for work. One connection hears of new work for all of them, and wakes one at a time: a thousand that
-//! ran for one job would be a thousand claims.
+//! Claims that wait for work. One connection hears of new work for all of them, and wakes one of those who ask for the
+//! same: a thousand that ran for one job would be a thousand claims.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +12,8 @@ use tokio::sync::Notify;
 const CHANNEL: &str = "tenure_lane";
 /// One of those who wait for the same looks this often, whatever was heard: for what becomes due, and for what nobody told.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// More do not wait: they are answered at once.
+const WAITERS_MAX: usize = 10_000;
 /// How long to wait before listening again.
 const LISTEN_AGAIN: Duration = Duration::from_secs(2);
 
@@ -30,6 +32,7 @@ struct Queue {
 
 struct Ticket {
     number: u64,
+    group: String,
     lanes: Vec<i32>,
     woken: Arc<Notify>,
 }
@@ -38,7 +41,7 @@ struct Ticket {
 pub(super) struct Place {
     waiting: Arc<Waiting>,
     number: u64,
-    lanes: Vec<i32>,
+    group: String,
     woken: Arc<Notify>,
     looked: bool,
 }
@@ -48,10 +51,11 @@ impl Waiting {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits in line for these lanes; none when the server is about to end.
-    pub(super) fn join(self: &Arc<Waiting>, lanes: Vec<i32>) -> Option<Place> {
+    /// Waits in line for these lanes, with all who ask for the same (`group`); none when the server is about to end, or
+    /// too many wait already.
+    pub(super) fn join(self: &Arc<Waiting>, group: String, lanes: Vec<i32>) -> Option<Place> {
         let mut queue = self.queue();
-        if queue.closed {
+        if queue.closed || queue.tickets.len() >= WAITERS_MAX {
             return None;
         }
         let woken = Arc::new(Notify::new());
@@ -59,36 +63,29 @@ impl Waiting {
         queue.next += 1;
         queue.tickets.push_back(Ticket {
             number,
-            lanes: lanes.clone(),
+            group: group.clone(),
+            lanes,
             woken: woken.clone(),
         });
         Some(Place {
             waiting: self.clone(),
             number,
-            lanes,
+            group,
             woken,
             looked: false,
         })
     }
 
-    /// There is work in this lane: the first who waits for it looks.
+    /// There is work in this lane: of those who wait for it one of each group looks.
     pub(super) fn wake(&self, lane: i32) {
-        let mut queue = self.queue();
-        if let Some(at) = queue.tickets.iter().position(|ticket| ticket.lanes.contains(&lane))
-            && let Some(ticket) = queue.tickets.remove(at)
-        {
-            ticket.woken.notify_one();
-        }
+        self.wake_one_of_each(|ticket| ticket.lanes.contains(&lane));
     }
 
-    /// One of each that wait for the same looks.
-    fn wake_one_of_each(&self) {
-        let mut queue = self.queue();
-        let mut seen: Vec<Vec<i32>> = Vec::new();
-        queue.tickets.retain(|ticket| {
-            let first = !seen.contains(&ticket.lanes);
+    fn wake_one_of_each(&self, of: impl Fn(&Ticket) -> bool) {
+        let mut seen = HashSet::new();
+        self.queue().tickets.retain(|ticket| {
+            let first = of(ticket) && seen.insert(ticket.group.clone());
             if first {
-                seen.push(ticket.lanes.clone());
                 ticket.woken.notify_one();
             }
             !first
@@ -110,7 +107,7 @@ impl Waiting {
         let ticks = async move {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
-                ticking.wake_one_of_each();
+                ticking.wake_one_of_each(|_| true);
             }
         };
         let hearing = async {
@@ -150,8 +147,8 @@ impl Drop for Place {
         queue.tickets.retain(|ticket| ticket.number != self.number);
         let was_woken = queue.tickets.len() == before;
         drop(queue);
-        if was_woken && let Some(lane) = self.lanes.first() {
-            self.waiting.wake(*lane);
+        if was_woken {
+            self.waiting.wake_one_of_each(|ticket| ticket.group == self.group);
         }
     }
 }
@@ -172,19 +169,22 @@ mod tests {
     #[test]
     fn one_is_woken_at_a_time_and_who_leaves_lets_the_next_look() {
         let waiting = Arc::new(Waiting::default());
-        let place = |lanes: &[i32]| waiting.join(lanes.to_vec()).expect("it is open");
-        let (first, second, other) = (place(&[1]), place(&[1, 2]), place(&[3]));
+        let place = |group: &str, lanes: &[i32]| waiting.join(group.to_owned(), lanes.to_vec()).expect("it is open");
+        let (first, second, other) = (place("a", &[1]), place("a", &[1]), place("b", &[3]));
         waiting.wake(1);
         assert!(is_woken(&first) && !is_woken(&second) && !is_woken(&other));
         drop(first);
         assert!(is_woken(&second) && !is_woken(&other));
         waiting.wake(7);
         assert!(!is_woken(&other));
-        let third = place(&[3]);
-        waiting.wake_one_of_each();
-        assert!(is_woken(&other) && !is_woken(&third));
+        let (third, apart) = (place("b", &[3]), place("c", &[3]));
+        waiting.wake(3);
+        assert!(
+            is_woken(&other) && !is_woken(&third) && is_woken(&apart),
+            "one of each group"
+        );
         waiting.close();
         assert!(is_woken(&third));
-        assert!(waiting.join(vec![1]).is_none());
+        assert!(waiting.join(String::new(), vec![1]).is_none());
     }
 }

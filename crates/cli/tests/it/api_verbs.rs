@@ -105,6 +105,8 @@ async fn what_else_can_be_done_can_be_done_over_http() {
             .as_array()
             .is_some_and(|all| all.len() > 10)
     );
+    let nothing = api.send(&all, "PUT", "/v1/config/queue.lease.duration_sec", Some(&json!({})));
+    api.refused(nothing, 400, "request_invalid");
     put("/v1/gates/queue.notify.enabled", json!({"position": "closed"}));
     api.post(&all, "/v1/executors/external_worker/beat", json!({"name": "w"}));
     let executors = api.get(&all, "/v1/executors");

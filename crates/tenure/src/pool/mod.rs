@@ -100,7 +100,7 @@ pub struct Connection {
 
 impl Connection {
     /// Closes it instead of giving it back: what was asked on it may still be unanswered.
-    pub(crate) fn discard(self) {
+    pub fn discard(self) {
         drop(deadpool_postgres::Object::take(self.object));
     }
 }

@@ -3,9 +3,7 @@
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::fixture::{
-    Claimed, Db, check_invariants, enqueue, get, one, raised, reap, rows, run, state, try_rows, verb,
-};
+use crate::fixture::{Claimed, Db, check_invariants, get, one, raised, reap, rows, run, state, try_rows, verb};
 
 const CHANNEL: &str = "tenure_hand_00112233445566778899aabbccddeeff";
 

@@ -288,3 +288,91 @@ async fn what_makes_no_sense_in_a_key_is_refused() {
     let again = one(&c, &make("'ann', 'prefix11', sha256('t'), array['viewer']"), &[]).await;
     assert_eq!(again["code"], "id_taken");
 }
+
+/// Nobody gives by a key what their own does not reach.
+#[tokio::test]
+async fn a_key_makes_no_key_that_reaches_further_than_itself() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let server = server(&db).await;
+    let bound = key(&c, "bound111", "'admin'", ", p_kinds => array['a', 'b']").await;
+    begin_as(&server, bound, "key_create").await;
+    let make = |prefix: &str, kinds: &str| {
+        format!("select tenure.key_create('of bound111', '{prefix}', {SECRET}, array['viewer']{kinds})")
+    };
+    for kinds in ["", ", p_kinds => array['c']", ", p_kinds => array['a', 'c']"] {
+        assert_eq!(
+            one(&server, &make("wider111", kinds), &[]).await["code"],
+            "not_permitted",
+            "{kinds}"
+        );
+    }
+    let made = one(&server, &make("within11", ", p_kinds => array['b']"), &[]).await;
+    assert_eq!(made["prefix"], "within11", "{made}");
+    run(&server, "commit").await;
+
+    one(&c, "select tenure.principal_create('bot', 'agent')", &[]).await;
+    one(
+        &c,
+        &format!("select tenure.key_create('bot', 'botkey11', {SECRET}, array['admin'])"),
+        &[],
+    )
+    .await;
+    let bot: Uuid = get(&c, &format!("select tenure.key_check('botkey11', {SECRET})"), &[]).await;
+    begin_as(&server, bot, "key_create").await;
+    for roles in ["array['approver'], 3", "array['viewer', 'admin']"] {
+        let made = one(
+            &server,
+            &format!("select tenure.key_create('of bound111', 'person11', {SECRET}, {roles})"),
+            &[],
+        )
+        .await;
+        assert_eq!(made["code"], "not_permitted", "{roles}");
+    }
+    run(&server, "commit").await;
+}
+
+#[tokio::test]
+async fn a_key_of_the_installation_is_trusted_only_as_an_admins() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let server = server(&db).await;
+    run(&c, "set tenure.tenant = '*'").await;
+    let worker = key(&c, "instwork", "'worker'", "").await;
+    let admin = key(&c, "instadmi", "'admin', 'producer'", "").await;
+    run(&c, "reset tenure.tenant").await;
+    begin_as(&server, worker, "job_enqueue").await;
+    let refused = one(&server, "select tenure.job_enqueue('a')", &[]).await;
+    assert_eq!(
+        refused["code"], "executor_not_driven",
+        "a worker enqueues for the executors it is bound to"
+    );
+    run(&server, "commit").await;
+    begin_as(&server, admin, "tenant_create").await;
+    let made = one(&server, "select tenure.tenant_create('new')", &[]).await;
+    assert_eq!(made["name"], "new");
+    run(&server, "commit").await;
+}
+
+/// Whoever is no server cannot make an event look like a request.
+#[tokio::test]
+async fn only_what_came_over_http_says_so() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let (_, producer) = db.login(&["tenure_producer"], "default", None).await;
+    let valid = key(&c, "valid111", "'producer'", "").await;
+    run(
+        &producer,
+        &format!("set tenure.key = '{valid}'; set tenure.via = 'DELETE /v1/keys/x 10.0.0.9'"),
+    )
+    .await;
+    one(&producer, "select tenure.job_enqueue('a')", &[]).await;
+    let forged: i64 = get(&c, "select count(*) from tenure.events where via is not null", &[]).await;
+    assert_eq!(forged, 0);
+    let server = server(&db).await;
+    begin_as(&server, valid, "job_enqueue").await;
+    one(&server, "select tenure.job_enqueue('a')", &[]).await;
+    run(&server, "commit").await;
+    let via: String = get(&c, "select via from tenure.events where via is not null", &[]).await;
+    assert_eq!(via, "GET /x 127.0.0.1");
+}
