@@ -51,10 +51,7 @@ struct Held {
 
 impl From<Held> for Hold {
     fn from(held: Held) -> Hold {
-        Hold {
-            job_id: held.job_id,
-            token: held.token,
-        }
+        Hold::new(held.job_id, held.token)
     }
 }
 
@@ -69,7 +66,7 @@ async fn job_start(
     Id(job_id): Id,
     Strict(HoldRequest { token }): Strict<HoldRequest>,
 ) -> Result<Json<Value>, Problem> {
-    let hold = Hold { job_id, token };
+    let hold = Hold::new(job_id, token);
     let started = server.call(&caller, "job_start", async |client| jobs::start(client, hold).await);
     Ok(Json(started.await?))
 }
@@ -97,10 +94,7 @@ async fn job_heartbeat(
     Id(job_id): Id,
     Strict(request): Strict<BeatRequest>,
 ) -> Result<Json<Beat>, Problem> {
-    let hold = Hold {
-        job_id,
-        token: request.token,
-    };
+    let hold = Hold::new(job_id, request.token);
     let beat = server.call(&caller, "job_heartbeat", async |client| {
         jobs::heartbeat(client, hold, request.lease_seconds).await
     });
@@ -163,10 +157,7 @@ async fn job_progress(
     Id(job_id): Id,
     Strict(request): Strict<ProgressRequest>,
 ) -> Result<Json<Value>, Problem> {
-    let hold = Hold {
-        job_id,
-        token: request.token,
-    };
+    let hold = Hold::new(job_id, request.token);
     let done = server.call(&caller, "job_progress", async |client| {
         jobs::progress(client, hold, &request.progress).await
     });
@@ -197,10 +188,7 @@ async fn job_complete(
     Id(job_id): Id,
     Strict(request): Strict<CompleteRequest>,
 ) -> Result<Json<EndAnswer>, Problem> {
-    let hold = Hold {
-        job_id,
-        token: request.token,
-    };
+    let hold = Hold::new(job_id, request.token);
     let (result, reference) = (request.result.as_ref(), request.result_ref.as_deref());
     let ended = server.call(&caller, "job_complete", async |client| {
         jobs::complete(client, hold, result, reference).await
@@ -273,10 +261,7 @@ async fn job_snooze(
     Id(job_id): Id,
     Strict(request): Strict<SnoozeRequest>,
 ) -> Result<Json<EndAnswer>, Problem> {
-    let hold = Hold {
-        job_id,
-        token: request.token,
-    };
+    let hold = Hold::new(job_id, request.token);
     let ended = server.call(&caller, "job_snooze", async |client| {
         jobs::snooze(client, hold, request.seconds).await
     });
@@ -294,7 +279,7 @@ async fn job_release(
     Id(job_id): Id,
     Strict(HoldRequest { token }): Strict<HoldRequest>,
 ) -> Result<Json<EndAnswer>, Problem> {
-    let hold = Hold { job_id, token };
+    let hold = Hold::new(job_id, token);
     let ended = server.call(&caller, "job_release", async |client| jobs::release(client, hold).await);
     Ok(Json(ended.await?))
 }
@@ -310,7 +295,7 @@ async fn job_acknowledge_cancel(
     Id(job_id): Id,
     Strict(HoldRequest { token }): Strict<HoldRequest>,
 ) -> Result<Json<EndAnswer>, Problem> {
-    let hold = Hold { job_id, token };
+    let hold = Hold::new(job_id, token);
     let ended = server.call(&caller, "job_acknowledge_cancel", async |client| {
         jobs::acknowledge_cancel(client, hold).await
     });

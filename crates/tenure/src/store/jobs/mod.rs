@@ -32,6 +32,11 @@ pub struct Hold {
 }
 
 impl Hold {
+    /// This job, held under this token.
+    pub fn new(job_id: Uuid, token: Uuid) -> Hold {
+        Hold { job_id, token }
+    }
+
     /// The two as the SQL functions take them: arrays that run parallel.
     fn split(holds: &[Hold]) -> (Vec<Uuid>, Vec<Uuid>) {
         holds.iter().map(|hold| (hold.job_id, hold.token)).unzip()
