@@ -68,6 +68,7 @@ def added(results, last, chosen):
     kept = {part: [run for run in last[part] if run["step"] not in now] for part in ("runs", "failures")}
     return {
         **last,
+        "apart": True,
         "options": {**last["options"], "rounds": results["options"]["rounds"]} if set(now) - set(ONCE) else last["options"],
         "systems": {**last["systems"], **{name: facts for name, facts in results["systems"].items() if name not in last["systems"]}},
         **{part: kept[part] + results[part] for part in kept},

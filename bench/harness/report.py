@@ -6,6 +6,11 @@ from .places import DOCS, ROOT, WORK
 from .summary import Summary, ratio
 
 CHARTS = "benchmarks"
+# What was put together with --add says so.
+APART = """
+
+Not all of it is of one run: some phases were measured again later (`--add`), also with a newer build of Tenure. What
+stands in one table was measured together; figures of different tables are not of the same hour."""
 
 
 def short(step, told):
@@ -56,7 +61,7 @@ private PostgreSQL {server['server_version'].split()[0]}, each in a database of 
 from the lowest to the highest round. Client and server share the machine ({machine['cores']} cores, {machine['memory_gib']} GiB), so read ratios rather
 than absolute figures. Durability is on: fsync {server['fsync']}, synchronous_commit {server['synchronous_commit']}.
 
-[How it is measured, and how to run it yourself](../bench/README.md)."""
+[How it is measured, and how to run it yourself](../bench/README.md).""" + (APART if summary.results.get("apart") else "")
 
 
 def promises(summary):
@@ -149,7 +154,7 @@ def soak(summary):
     return rows and (
         f"## Held horizon\n\nTenure at {thousands(run['rate'])} jobs in a second for {run['seconds'] / 60:.0f} minutes, and again while "
         "somebody leaves a transaction open, so that nothing can be cleaned up. Milliseconds from the enqueue to the start of the "
-        "handler, and in the last part.\n\n"
+        "handler, and in the last part." + (f" {run['by']}" if "by" in run else "") + "\n\n"
         + table(["", "jobs/s", "p50", "p95", "p99", "p99 of the last part", "dead rows at the end"], rows, "lrrrrrr")
     )
 

@@ -136,7 +136,7 @@ async fn claim_within(
         if !jobs.is_empty() || Instant::now() >= until {
             return Ok(jobs);
         }
-        // First in line, then parked, then one more look: what comes from here on is told.
+        // Parked, then in line, then one more look: what came before is found by it, what comes after is told.
         let lanes = server.call(caller, "worker_park", async |client| {
             jobs::park(client, executor, claim.kinds.as_deref(), Some(PARK_SECONDS)).await
         });

@@ -1,4 +1,4 @@
-//! The server: every verb over HTTP, for programs in any language. It keeps nothing that the database does not know, so
+//! The server: the verbs over HTTP, for programs in any language. It keeps nothing that the database does not know, so
 //! any number of them run side by side.
 
 mod act;

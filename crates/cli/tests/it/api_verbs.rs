@@ -1,4 +1,4 @@
-//! Everything that can be done over HTTP.
+//! What can be done over HTTP beside enqueueing and working.
 
 use serde_json::{Value, json};
 

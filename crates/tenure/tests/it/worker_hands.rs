@@ -309,6 +309,7 @@ async fn what_is_handed_over_too_slowly_is_not_run_on_a_lease_that_has_run_out()
             .handler("a", |_: Value, _: Context| async { Ok::<_, Failure>(()) }),
     );
     until_offered(&c).await;
+    // It is time itself that has to pass: the lease is one second, on the worker's clock as on the database's.
     let slow = "begin; select tenure.job_enqueue_plain('a', '{}', null, true); select pg_sleep(1.1); commit";
     c.batch_execute(slow).await.expect("a hand-over");
     // The slot is offered again only when it is free again.
