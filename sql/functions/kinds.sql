@@ -126,7 +126,8 @@ exception when others then
 end
 $$;
 
--- Pauses a kind: its jobs are enqueued and wait, none is claimed; what is held goes on. Pausing what is paused keeps who did it first.
+-- Pauses a kind: its jobs are enqueued and wait, none is claimed; what is held goes on, and a claim that had begun may still bring some. Pausing what is paused keeps
+-- who did it first.
 create or replace function tenure.kind_pause(p_kind text, p_note text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -166,6 +166,10 @@ async fn a_resume_wakes_a_parked_worker_whenever_it_parked() {
         until(&direct, parked, &[], parks).await;
         if parks == "before the pause" {
             pause(&c, "print").await;
+            // A claim that was under way may know nothing of the pause yet.
+            let known = "select not exists (select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+                           and state <> 'idle' and xact_start < (select paused_at from tenure.kinds where kind = 'print'))";
+            until(&direct, known, &[], "the end of what had begun before").await;
         }
         let job = id_of(&one(&c, "select tenure.job_enqueue('print')", &[]).await);
         until(&direct, parked, &[], "the park that follows a vain look").await;
