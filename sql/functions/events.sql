@@ -26,7 +26,7 @@ end
 $$;
 
 -- Events after a cursor, oldest first, whole events, never one that a still open transaction could precede.
--- The cursor of the last row is where the next call goes on. A stream that waits for an open transaction shows in tenure.stream_lag().
+-- p_kind names one kind, or those of a domain (job.*). The cursor of the last row is where the next call goes on. A stream that waits for an open transaction shows in tenure.stream_lag().
 create or replace function tenure.event_list(
   p_after text default null, p_limit integer default 100, p_kind text default null, p_subject text default null)
 returns table (cursor text, at timestamptz, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text,
@@ -37,31 +37,31 @@ set jit = off
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
-  v_epoch  integer := 0;
-  v_txid   xid8 := '0';
-  v_seq    bigint := 0;
+  v_at     record;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
-  if p_after is not null then
-    if p_after !~ '^[0-9]{1,9}[.][0-9]{1,19}[.][0-9]{1,18}$' then
-      perform tenure.refuse('cursor_invalid', format('%L is no cursor of the event stream.', p_after),
-        'A cursor is the value of the column cursor of an event, as it was handed out.', 'Start without one, or pass the last one you saw.');
-    end if;
-    v_epoch := split_part(p_after, '.', 1)::integer;
-    v_txid := split_part(p_after, '.', 2)::xid8;
-    v_seq := split_part(p_after, '.', 3)::bigint;
-  end if;
+  v_at := tenure.cursor_parts(coalesce(p_after, '0.0.0'));
   return query
-    select e.epoch || '.' || e.txid || '.' || e.seq, e.at, e.kind, e.actor, e.on_behalf_of, e.subject, l.kind, l.executor, e.job_ids, e.runs, e.data, e.via
+    select tenure.cursor_text(e.epoch, e.txid, e.seq), e.at, e.kind, e.actor, e.on_behalf_of, e.subject, l.kind, l.executor, e.job_ids, e.runs, e.data, e.via
       from tenure.events e
       left join tenure.lanes l on l.lane = e.lane
      where e.tenant_id = v_tenant
-       and (e.epoch, e.txid, e.seq) > (v_epoch, v_txid, v_seq)
+       and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
        and (e.epoch < tenure.current_epoch() or e.txid < pg_snapshot_xmin(pg_current_snapshot()))
-       and (p_kind is null or e.kind = p_kind)
+       and (p_kind is null or e.kind = p_kind or split_part(e.kind, '.', 1) || '.*' = p_kind)
        and (p_subject is null or e.subject = p_subject)
      order by e.epoch, e.txid, e.seq
      limit p_limit;
+end
+$$;
+
+-- Where the stream is now, for whoever wants only what comes: all that is listed so far lies before. With the tenant, so that those who follow the same stream can share one look.
+create or replace function tenure.event_end() returns table (tenant_id integer, tenant text, cursor text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select t.tenant_id, t.name, tenure.cursor_text(p.epoch, p.txid, p.seq) from tenure.tenants t cross join tenure.stream_place('now') p where t.tenant_id = tenure.current_tenant();
 end
 $$;
 

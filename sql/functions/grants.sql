@@ -13,7 +13,7 @@ grant execute on function
   tenure.refusal_codes, tenure.check_number, tenure.acts_as, tenure.may_see, tenure.priority_of,
   tenure.config_list, tenure.config_get, tenure.tenant_list, tenure.executor_list, tenure.stale_check, tenure.kind_list, tenure.kind_show,
   tenure.event_list, tenure.stream_lag, tenure.job_show, tenure.job_list, tenure.job_timeline, tenure.job_explain, tenure.job_payload, tenure.job_lease,
-  tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.partition_list
+  tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.partition_list, tenure.event_end, tenure.subscription_list, tenure.delivery_list
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- ... and views with what is under them, but never a token and never a payload.
@@ -42,6 +42,9 @@ grant select (dead_letter_id, tenant_id, job_id, run, kind, executor, event_doma
 grant execute on function tenure.job_enqueue_many, tenure.job_enqueue_plain, tenure.job_enqueue, tenure.lane_open
 to tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
+-- Programs read what they subscribed to, and say how far they have come.
+grant execute on function tenure.subscription_read, tenure.subscription_ack to tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
 -- Workers hold jobs. A producer cannot claim, nor can an admin.
 grant execute on function
   tenure.job_claim_many, tenure.job_claim, tenure.job_held, tenure.job_start_many, tenure.job_start, tenure.job_heartbeat_many, tenure.job_heartbeat, tenure.job_progress,
@@ -52,7 +55,8 @@ to tenure_server, tenure_worker;
 -- Operators decide about jobs, dead letters and gates, and run the services.
 grant execute on function
   tenure.job_cancel, tenure.job_retry, tenure.job_dead_letter, tenure.dead_letter_triage, tenure.dead_letter_replay_preview, tenure.dead_letter_replay, tenure.gate_set,
-  tenure.kind_pause, tenure.kind_resume, tenure.job_reap, tenure.job_sweep, tenure.partition_upkeep
+  tenure.kind_pause, tenure.kind_resume, tenure.job_reap, tenure.job_sweep, tenure.partition_upkeep, tenure.subscription_create,
+  tenure.subscription_pause, tenure.subscription_resume, tenure.subscription_rotate, tenure.subscription_delete, tenure.subscription_run, tenure.delivery_retry, tenure.delivery_sweep
 to tenure_server, tenure_admin, tenure_operator;
 
 -- Admins configure their tenant.
@@ -61,5 +65,5 @@ grant execute on function
   tenure.key_revoke
 to tenure_server, tenure_admin;
 
--- Servers act for keys.
-grant execute on function tenure.key_check, tenure.act_as, tenure.keys_used to tenure_server;
+-- Servers act for keys, and send what goes to webhooks: only they see its secrets.
+grant execute on function tenure.key_check, tenure.act_as, tenure.keys_used, tenure.delivery_claim, tenure.delivery_end to tenure_server;

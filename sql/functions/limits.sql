@@ -24,5 +24,11 @@ as $$
     when 'concurrency_max'         then 100000
     when 'offer_seconds_max'       then 60
     when 'key_rights_max'          then 100
+    when 'event_kinds_max'         then 32
+    when 'subscription_depth_max'  then 64
+    when 'url_chars_max'           then 2000
+    when 'scan_rows_max'           then 1000
+    when 'delivery_attempts_max'   then 10
+    when 'receiver_deliveries_max' then 8
   end
 $$;

@@ -19,7 +19,8 @@ as $$
     ('deadline_invalid', 'TN037'), ('lease_seconds_out_of_range', 'TN038'), ('result_too_large', 'TN039'),
     ('cursor_invalid', 'TN040'), ('arguments_mismatched', 'TN041'), ('text_invalid', 'TN042'), ('value_unknown', 'TN043'),
     ('executor_name_shared', 'TN044'), ('kind_not_found', 'TN045'), ('key_invalid', 'TN046'), ('principal_unknown', 'TN047'),
-    ('principal_exists', 'TN048'), ('key_not_found', 'TN049')
+    ('principal_exists', 'TN048'), ('key_not_found', 'TN049'), ('subscription_unknown', 'TN050'), ('subscription_exists', 'TN051'),
+    ('delivery_unknown', 'TN052')
 $$;
 
 -- Raises the refusal. Never returns.

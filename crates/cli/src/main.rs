@@ -9,6 +9,7 @@ mod output;
 mod stop;
 mod temporary;
 mod values;
+mod webhooks;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -118,6 +118,9 @@ codes! {
     PRINCIPAL_UNKNOWN          "principal_unknown"          Some("TN047"), 404, EXIT_NOT_FOUND,            "There is no such principal in this tenant.";
     PRINCIPAL_EXISTS           "principal_exists"           Some("TN048"), 409, EXIT_REFUSED,              "A principal of this name exists already.";
     KEY_NOT_FOUND              "key_not_found"              Some("TN049"), 404, EXIT_NOT_FOUND,            "There is no such API key in this tenant.";
+    SUBSCRIPTION_UNKNOWN       "subscription_unknown"       Some("TN050"), 404, EXIT_NOT_FOUND,            "There is no such subscription in this tenant.";
+    SUBSCRIPTION_EXISTS        "subscription_exists"        Some("TN051"), 409, EXIT_REFUSED,              "A subscription of this name exists already.";
+    DELIVERY_UNKNOWN           "delivery_unknown"           Some("TN052"), 404, EXIT_NOT_FOUND,            "There is no such delivery in this tenant.";
     SCHEMA_MISSING             "schema_missing"             None,          503, EXIT_SCHEMA,               "The database has no Tenure schema.";
     SCHEMA_TOO_OLD             "schema_too_old"             None,          503, EXIT_SCHEMA,               "The schema is older than this program supports.";
     SCHEMA_TOO_NEW             "schema_too_new"             None,          503, EXIT_SCHEMA,               "The schema is newer than this program supports.";

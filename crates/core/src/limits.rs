@@ -58,4 +58,16 @@ limits! {
     OFFER_SECONDS_MAX: i64 = 60, "offer_seconds_max";
     /// Roles, kinds or executors of one API key.
     KEY_RIGHTS_MAX: i64 = 100, "key_rights_max";
+    /// Kinds of events that one subscription names.
+    EVENT_KINDS_MAX: i64 = 32, "event_kinds_max";
+    /// Subscriptions that may follow upon one another.
+    SUBSCRIPTION_DEPTH_MAX: i64 = 64, "subscription_depth_max";
+    /// Characters of a webhook's URL.
+    URL_CHARS_MAX: i64 = 2000, "url_chars_max";
+    /// Events that a subscription looks at in one transaction.
+    SCAN_ROWS_MAX: i64 = 1000, "scan_rows_max";
+    /// How often an event is sent to a webhook before it is given up.
+    DELIVERY_ATTEMPTS_MAX: i64 = 10, "delivery_attempts_max";
+    /// What is on its way to one receiver at the same time.
+    RECEIVER_DELIVERIES_MAX: i64 = 8, "receiver_deliveries_max";
 }

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
+use ipnet::IpNet;
 use serde_json::json;
 use tenure::Pool;
 use tenure::pool::PoolOptions;
-use tenure::services::{reaper, retention};
+use tenure::services::{reaper, retention, subscriptions};
 use tenure_core::codes;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -18,6 +19,7 @@ use crate::errors::{Outcome, refuse};
 use crate::http::{self, Server};
 use crate::output::{Format, Output};
 use crate::stop::{Stop, closed};
+use crate::webhooks::{self, Reach};
 
 /// Where the API is, unless somebody says otherwise.
 pub(crate) const LISTEN: &str = "127.0.0.1:7373";
@@ -36,9 +38,12 @@ pub(crate) struct Serve {
     /// A direct way to the database, where PgBouncer stands between: new work is heard of there [default: the database]
     #[arg(long, value_name = "URL")]
     listen_url: Option<String>,
-    /// Leave reaper and retention to another process
+    /// Leave reaper, retention, subscriptions and webhooks to another process
     #[arg(long)]
     no_services: bool,
+    /// Let webhooks go to this network though it is private, and without TLS too
+    #[arg(long, value_name = "NETWORK")]
+    webhook_allow: Vec<IpNet>,
     /// Print the OpenAPI document, and serve nothing
     #[arg(long)]
     openapi: bool,
@@ -72,6 +77,10 @@ impl Serve {
             let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended.clone()));
             services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
             services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
+            let (telling, sending) = (pool.clone(), pool.clone());
+            let (telling_end, sending_end) = (closed(ended.clone()), closed(ended.clone()));
+            services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
+            services.spawn(webhooks::run(sending, Reach::new(self.webhook_allow), sending_end));
         }
         let server = tokio::spawn(http::serve(
             Server::new(pool.clone(), self.listen_url.as_deref().unwrap_or(&url)),

@@ -11,7 +11,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use tenure::private::{Cluster, ClusterOptions, PrivateError};
-use tenure::services::{reaper, retention};
+use tenure::services::{reaper, retention, subscriptions};
 use tenure::{Pool, pool::PoolOptions};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
@@ -24,6 +24,7 @@ use crate::errors::{Failure, Outcome, refuse};
 use crate::http::{self, Server};
 use crate::output::{Format, Output, step};
 use crate::stop::{Stop, closed};
+use crate::webhooks::{self, Reach};
 
 use self::api::Api;
 use self::welcome::welcome;
@@ -179,6 +180,13 @@ impl Running {
         let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended.clone()));
         services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
         services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
+        let (telling, telling_end) = (pool.clone(), closed(ended.clone()));
+        services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
+        services.spawn(webhooks::run(
+            pool.clone(),
+            Reach::this_machine(),
+            closed(ended.clone()),
+        ));
         if let Some(listener) = api.listener {
             let server = Server::new(Pool::new(url, &PoolOptions::default())?, url);
             let end = closed(ended.clone());

@@ -9,11 +9,13 @@ mod dead_letters;
 mod events;
 mod jobs;
 mod kinds;
+mod live;
 mod meta;
 mod operate;
 mod principals;
 mod problem;
 mod settings;
+mod subscriptions;
 mod waiting;
 mod work;
 
@@ -36,6 +38,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use self::auth::Keys;
 pub(crate) use self::auth::random_key;
+use self::live::Live;
 use self::problem::Problem;
 use self::waiting::Waiting;
 
@@ -52,6 +55,7 @@ pub(crate) struct Server {
     pool: Pool,
     keys: Keys,
     waiting: Arc<Waiting>,
+    live: Arc<Live>,
     /// Where to hear of new work: a direct way to the database.
     listen_url: String,
 }
@@ -66,6 +70,7 @@ pub(crate) struct Server {
         (name = "work", description = "Claim jobs, hold them, end them."),
         (name = "dead letters", description = "Jobs that gave up: look, triage, replay."),
         (name = "events", description = "What happened, as a stream."),
+        (name = "subscriptions", description = "Be told of what happened: by jobs, by webhooks, or by reading at your own pace."),
         (name = "kinds", description = "Policies of kinds, and who runs them."),
         (name = "settings", description = "Settings and gates."),
         (name = "principals", description = "Tenants, principals and keys."),
@@ -92,6 +97,7 @@ impl Server {
             pool,
             keys: Keys::default(),
             waiting: Arc::default(),
+            live: Arc::default(),
             listen_url: listen_url.to_owned(),
         })
     }
@@ -106,6 +112,7 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(work::routes())
         .merge(dead_letters::routes())
         .merge(events::routes())
+        .merge(subscriptions::routes())
         .merge(kinds::routes())
         .merge(settings::routes())
         .merge(principals::routes())
@@ -141,12 +148,13 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let noting = tokio::spawn(note_use(server.clone()));
-    let waiting = server.waiting.clone();
+    let (waiting, live) = (server.waiting.clone(), server.live.clone());
     let hearing = tokio::spawn(waiting.clone().hear(server.listen_url.clone()));
     let stop = async move {
         stop.await;
         // Whoever waits for work is told that there is none.
         waiting.close();
+        live.close();
     };
     let service = application(server).into_make_service_with_connect_info::<SocketAddr>();
     let ended = axum::serve(listener, service).with_graceful_shutdown(stop).await;

@@ -49,6 +49,11 @@ impl Problem {
         self.retry_after_seconds = Some(seconds);
         self
     }
+
+    /// Not worth trying again: whoever asks is not allowed to.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self.refusal.http_status(), 401 | 403)
+    }
 }
 
 impl From<Refusal> for Problem {

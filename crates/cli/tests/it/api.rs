@@ -19,7 +19,13 @@ pub(crate) type Reply = (u16, Value);
 
 impl Api {
     pub(crate) fn start(bench: &Workbench) -> Api {
+        Api::start_with(bench, &[])
+    }
+
+    /// With more options.
+    pub(crate) fn start_with(bench: &Workbench, options: &[&str]) -> Api {
         let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]);
+        command.args(options);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("run");
         let mut line = String::new();
         let output = child.stdout.take().expect("its output");
@@ -31,6 +37,27 @@ impl Api {
             url: ready["ready"].as_str().expect("an address").to_owned(),
             agent: config.into(),
         }
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Who sends requests to it.
+    pub(crate) fn agent(&self) -> &ureq::Agent {
+        &self.agent
+    }
+
+    /// Asks it to stop.
+    pub(crate) fn ask_to_stop(&self) {
+        let pid = i32::try_from(self.child.id()).expect("a process id");
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).expect("it runs");
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> std::process::ExitStatus {
+        self.child.wait().expect("its end")
     }
 
     /// Sends a request as the holder of a key.

@@ -5,6 +5,7 @@
 
 pub mod reaper;
 pub mod retention;
+pub mod subscriptions;
 
 use std::future::Future;
 use std::time::Duration;

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::pool::Pool;
 use crate::store::for_every_tenant;
 use crate::store::retention::{job_sweep, partition_upkeep};
+use crate::store::subscriptions::delivery_sweep;
 
 /// How often retention runs, unless told otherwise.
 pub const INTERVAL: Duration = Duration::from_secs(60);
@@ -26,6 +27,8 @@ pub struct Counts {
     pub cleaned: i64,
     /// Closed dead letters it removed.
     pub dead_letters_removed: i64,
+    /// Deliveries to webhooks it removed.
+    pub deliveries_removed: i64,
     /// Partitions it made ahead.
     pub partitions_made: usize,
     /// Partitions it dropped.
@@ -45,6 +48,16 @@ pub async fn run_once(client: &mut Client) -> Result<Counts> {
         counts.dead_letters_removed += swept.dead_letters_removed;
         // Another sweep at work, or nothing more to see.
         if swept.end_of_pass || swept.why.is_some() {
+            break;
+        }
+    }
+    for _ in 0..BATCHES_MAX {
+        let transaction = client.transaction().await?;
+        for_every_tenant(&transaction).await?;
+        let removed = delivery_sweep(&transaction, BATCH_ROWS_MAX).await?;
+        transaction.commit().await?;
+        counts.deliveries_removed += i64::from(removed);
+        if removed < BATCH_ROWS_MAX {
             break;
         }
     }

@@ -54,6 +54,18 @@ row! {
     }
 }
 
+row! {
+    /// Where a tenant's stream is now.
+    pub struct StreamEnd {
+        /// The tenant.
+        pub tenant_id: i32,
+        /// Its name.
+        pub tenant: String,
+        /// All that is listed so far lies before this cursor.
+        pub cursor: String,
+    }
+}
+
 /// Which events to list; what is left out does not filter.
 #[derive(Debug, Clone, Default)]
 pub struct EventFilter {
@@ -61,7 +73,7 @@ pub struct EventFilter {
     pub after: Option<String>,
     /// At most so many.
     pub limit: Option<i32>,
-    /// Only those of this kind.
+    /// Only those of this kind, or of this domain (`job.*`).
     pub kind: Option<String>,
     /// Only those about this subject.
     pub subject: Option<String>,
@@ -76,6 +88,11 @@ pub async fn event_list(client: &impl GenericClient, filter: &EventFilter) -> Re
         .maybe("p_subject", &filter.subject)
         .rows(client)
         .await
+}
+
+/// Where the stream is now (`tenure.event_end`).
+pub async fn event_end(client: &impl GenericClient) -> Result<Option<StreamEnd>> {
+    Ok(Call::new("event_end").rows(client).await?.into_iter().next())
 }
 
 /// Who holds the stream back (`tenure.stream_lag`).

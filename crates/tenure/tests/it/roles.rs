@@ -23,21 +23,22 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "now", "caller", "current_tenant", "is_every_tenant", "setting", "setting_integer", "limit_of", "refuse", "refusal", "refusal_codes", "check_number",
         "acts_as", "may_see", "priority_of", "config_list", "config_get", "tenant_list", "executor_list", "stale_check", "kind_list", "kind_show", "event_list",
         "stream_lag", "job_show", "job_list", "job_timeline", "job_explain", "job_payload", "job_lease", "dead_letter_list", "dead_letter_show", "health",
-        "doctor", "partition_list",
+        "doctor", "partition_list", "event_end", "subscription_list", "delivery_list",
     ]),
-    (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "lane_open"]),
+    (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "lane_open", "subscription_read", "subscription_ack"]),
     (&[SERVER, WORKER], &[
         "job_claim", "job_claim_many", "job_held", "job_start", "job_start_many", "job_heartbeat", "job_heartbeat_many", "job_progress", "job_end_many",
         "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "slot_offer", "slot_withdraw", "offer_lock", "executor_beat",
     ]),
     (&[SERVER, ADMIN, OPERATOR], &[
         "job_cancel", "job_retry", "job_dead_letter", "dead_letter_triage", "dead_letter_replay_preview", "dead_letter_replay", "gate_set", "kind_pause", "kind_resume", "job_reap",
-        "job_sweep", "partition_upkeep",
+        "job_sweep", "partition_upkeep", "subscription_create", "subscription_pause", "subscription_resume", "subscription_rotate", "subscription_delete", "subscription_run",
+        "delivery_retry", "delivery_sweep",
     ]),
     (&[SERVER, ADMIN], &[
         "config_set", "kind_set", "login_bind", "login_unbind", "tenant_create", "principal_create", "principal_list", "key_create", "key_list", "key_revoke",
     ]),
-    (&[SERVER], &["key_check", "act_as", "keys_used"]),
+    (&[SERVER], &["key_check", "act_as", "keys_used", "delivery_claim", "delivery_end"]),
 ];
 
 /// Proves: S128.

@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{
-    Claimed, Db, claim, claim_with, enqueue_with, get, id_of, one, raised, refused, rows, run, try_rows, verb,
+    Claimed, Db, claim, claim_with, enqueue_with, get, id_of, one, raised, refused, rows, run, try_rows, until, verb,
 };
 
 /// Everything of tenant default that a stranger could get hold of. Every text in it contains the word alpha.
@@ -21,6 +21,7 @@ pub(crate) struct Alpha {
     fingerprint: String,
     cursor: String,
     login: String,
+    delivery: Uuid,
 }
 
 pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
@@ -85,6 +86,17 @@ pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
         "11".repeat(32)
     );
     one(c, &key, &[]).await;
+    let subscribe = "select tenure.subscription_create('alpha reader', array['*'], 'reader', p_from => 'start'), \
+                     tenure.subscription_create('alpha hook', array['job.*'], 'webhook', p_from => 'start', p_url => 'https://example.org/alpha')";
+    rows(c, subscribe, &[]).await;
+    until(
+        c,
+        "select tenure.subscription_run() ->> 'made' <> '0'",
+        &[],
+        "something to send",
+    )
+    .await;
+    let delivery = get(c, "select delivery_id from tenure.deliveries limit 1", &[]).await;
     let cursor = get(
         c,
         "select epoch || '.' || txid || '.' || seq from tenure.events where tenant_id = 1 order by seq limit 1",
@@ -107,6 +119,7 @@ pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
         fingerprint,
         cursor,
         login,
+        delivery,
     }
 }
 
@@ -222,6 +235,22 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ),
         ("key_list", none()),
         ("key_revoke", "'alphakey'".into()),
+        ("event_end", none()),
+        (
+            "subscription_create",
+            "'stranger', array['*'], 'reader', p_from => 'start'".into(),
+        ),
+        ("subscription_list", none()),
+        ("subscription_read", "'alpha reader'".into()),
+        ("subscription_ack", format!("'alpha reader', '{}'", a.cursor)),
+        ("subscription_pause", "'alpha hook'".into()),
+        ("subscription_resume", "'alpha hook', 'start'".into()),
+        ("subscription_rotate", "'alpha hook'".into()),
+        ("subscription_run", none()),
+        ("subscription_delete", "'alpha hook'".into()),
+        ("delivery_list", "'alpha hook'".into()),
+        ("delivery_retry", format!("'{}'", a.delivery)),
+        ("delivery_sweep", none()),
     ]
 }
 
@@ -240,6 +269,8 @@ pub(crate) const SNAPSHOT: &str = "
       union all select 'b' || x::text from tenure.logins x where x.tenant_id = 1
       union all select 'p' || x::text from tenure.principals x where x.tenant_id in (0, 1)
       union all select 'q' || x::text from tenure.keys x where x.tenant_id in (0, 1)
+      union all select 's' || x::text from tenure.subscriptions x where x.tenant_id = 1
+      union all select 'z' || x::text from tenure.deliveries x where x.tenant_id = 1
       union all select 't' || x::text from tenure.tenants x where x.tenant_id in (0, 1)
       union all select 'r' || x::text from tenure.ready x where x.lane in (select n.lane from tenure.lanes n where n.tenant_id = 1)
       union all select 'y' || x::text from tenure.delayed x where x.lane in (select n.lane from tenure.lanes n where n.tenant_id = 1)

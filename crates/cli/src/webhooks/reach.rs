@@ -1,0 +1,169 @@
+//! Where webhooks may go. Whoever may subscribe could otherwise make the server call what only the server can reach.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+/// Networks that are not the public internet: this host, private and shared ones, documentation, tests, multicast, reserved.
+const NOT_PUBLIC: [&str; 15] = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+];
+
+/// Which addresses webhooks may be sent to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reach {
+    /// Networks that are allowed though they are not public; plain HTTP goes nowhere else.
+    allowed: Arc<[IpNet]>,
+}
+
+impl Reach {
+    pub(crate) fn new(allowed: Vec<IpNet>) -> Reach {
+        Reach {
+            allowed: allowed.into(),
+        }
+    }
+
+    /// This machine, over plain HTTP too: for development.
+    pub(crate) fn this_machine() -> Reach {
+        let networks = ["127.0.0.0/8", "::1/128"];
+        Reach::new(networks.iter().filter_map(|text| text.parse().ok()).collect())
+    }
+
+    fn is_allowed(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.allowed.iter().any(|network| network.contains(&address))
+    }
+
+    /// Whether somebody may be called there.
+    pub(super) fn permits(&self, address: IpAddr, secure: bool) -> bool {
+        self.is_allowed(address) || (secure && is_public(address))
+    }
+
+    /// Looks names up, and keeps only addresses that may be called: the check and the call see the same ones.
+    pub(super) fn resolver(&self, secure: bool) -> Arc<impl Resolve + use<>> {
+        Arc::new(Resolver {
+            reach: self.clone(),
+            secure,
+        })
+    }
+}
+
+struct Resolver {
+    reach: Reach,
+    secure: bool,
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (reach, secure) = (self.reach.clone(), self.secure);
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let permitted: Vec<SocketAddr> = found.filter(|it| reach.permits(it.ip(), secure)).collect();
+            if permitted.is_empty() {
+                return Err(NOT_PERMITTED.into());
+            }
+            Ok(Box::new(permitted.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Said of an address that may not be called.
+pub(super) const NOT_PERMITTED: &str =
+    "the address is not public, or would be called without TLS; whoever runs the server may allow its network";
+
+fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(four) => is_public_four(four),
+        IpAddr::V6(six) => is_public_six(six),
+    }
+}
+
+fn is_public_four(address: Ipv4Addr) -> bool {
+    let networks = NOT_PUBLIC.iter().filter_map(|text| text.parse::<IpNet>().ok());
+    !networks
+        .into_iter()
+        .any(|network| network.contains(&IpAddr::V4(address)))
+}
+
+/// Global unicast (2000::/3), but for documentation and for what carries an address of version 4 inside.
+fn is_public_six(address: Ipv6Addr) -> bool {
+    let [first, second, ..] = address.segments();
+    let (documentation, teredo, six_to_four) = (second == 0x0db8, second == 0, first == 0x2002);
+    (0x2000..0x4000).contains(&first) && !six_to_four && !(first == 0x2001 && (documentation || teredo))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn every_network_of_the_list_can_be_read() {
+        for text in NOT_PUBLIC {
+            assert!(text.parse::<IpNet>().is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_public_addresses_are_called_unless_their_network_is_allowed() {
+        let reach = Reach::default();
+        for text in ["1.1.1.1", "93.184.216.34", "172.32.0.1", "2606:4700::1111"] {
+            assert!(reach.permits(address(text), true), "{text}");
+            assert!(!reach.permits(address(text), false), "{text} without TLS");
+        }
+        for text in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "224.0.0.1",
+            "255.255.255.255",
+            "198.18.0.1",
+            "203.0.113.5",
+            "::1",
+            "::",
+            "fe80::1",
+            "fc00::1",
+            "fd12::1",
+            "ff02::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+            "64:ff9b::7f00:1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "2001::1",
+        ] {
+            assert!(!reach.permits(address(text), true), "{text}");
+        }
+        let allowed = Reach::new(vec![
+            "10.0.0.0/8".parse().expect("a network"),
+            "::1/128".parse().expect("a network"),
+        ]);
+        assert!(allowed.permits(address("10.1.2.3"), false) && allowed.permits(address("::ffff:10.1.2.3"), true));
+        assert!(allowed.permits(address("::1"), false));
+        assert!(!allowed.permits(address("192.168.1.1"), true));
+    }
+}

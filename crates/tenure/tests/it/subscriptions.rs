@@ -1,0 +1,415 @@
+//! Events make jobs, once each, and readers keep their place in the stream.
+
+use serde_json::{Value, json};
+use tokio_postgres::Client;
+
+use crate::fixture::{
+    Db, claim, enqueue, enqueue_with, get, one, raised, refused, rows, run, state, try_rows, until, verb,
+};
+
+/// Subscribes, from the start of the stream.
+async fn subscribe(c: &Client, name: &str, kinds: &str, target: &str, more: &str) -> Value {
+    let sql = format!("select tenure.subscription_create($1, array[{kinds}], $2, p_from => 'start'{more})");
+    let made = one(c, &sql, &[&name, &target]).await;
+    assert_eq!(made["name"], name, "{made}");
+    made
+}
+
+/// One column of a subscription, as text.
+async fn told(c: &Client, name: &str, column: &str) -> Option<String> {
+    let sql = format!("select {column}::text from tenure.subscription_list() where name = $1");
+    get(c, &sql, &[&name]).await
+}
+
+/// Lets subscriptions work until there are so many jobs of this kind: open transactions of other tests hold the stream back.
+async fn until_made(c: &Client, kind: &str, jobs: i64) {
+    let sql =
+        "select tenure.subscription_run() is not null and (select count(*) = $2 from tenure.jobs where kind = $1)";
+    until(c, sql, &[&kind, &jobs], &format!("{jobs} jobs of kind {kind}")).await;
+}
+
+/// Lets subscriptions work until this one has looked at all there is.
+async fn until_caught_up(c: &Client, name: &str) {
+    let sql = "select tenure.subscription_run() is not null
+                  and not exists (select from tenure.events e, tenure.subscriptions s
+                                   where s.name = $1 and e.tenant_id = s.tenant_id and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq)
+                                     and tenure.is_kind_of(e.kind, '{*}'))";
+    until(c, sql, &[&name], &format!("{name} has seen everything")).await;
+}
+
+/// Proves: S136.
+#[tokio::test]
+async fn an_event_makes_one_job_that_names_its_cause() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let more = ", p_job_kind => 'repair', p_priority => 50, p_filter => '{\"job_kind\": \"report\"}'";
+    subscribe(&c, "after failures", "'job.dead_lettered'", "job", more).await;
+    enqueue(&c, "other").await;
+    let (other, failed) = (claim(&c, "w").await, enqueue(&c, "report").await);
+    verb(&c, "job_fail", &other, ", 'boom', 'permanent'").await;
+    let held = claim(&c, "w").await;
+    verb(&c, "job_fail", &held, ", 'boom', 'permanent'").await;
+    assert_eq!((held.job_id, state(&c, failed).await.as_str()), (failed, "dead_letter"));
+    until_caught_up(&c, "after failures").await;
+    let made = rows(&c, "select payload::text, parent_job_id, causation_event, priority, source_system, enqueued_by, on_behalf_of from tenure.jobs where kind = 'repair'", &[]).await;
+    assert_eq!(made.len(), 1);
+    let payload: Value = serde_json::from_str(made[0].get(0)).expect("JSON");
+    assert_eq!(payload["subscription"], "after failures");
+    let about = &payload["event"];
+    assert_eq!(about["kind"], "job.dead_lettered");
+    assert_eq!(about["job_id"], failed.to_string());
+    assert_eq!((&about["job_kind"], &about["run"]), (&json!("report"), &json!(1)));
+    assert_eq!(made[0].get::<_, Option<uuid::Uuid>>(1), Some(failed));
+    let cause: i64 = get(
+        &c,
+        "select seq from tenure.events where kind = 'job.dead_lettered' and job_ids[1] = $1",
+        &[&failed],
+    )
+    .await;
+    assert_eq!(made[0].get::<_, Option<i64>>(2), Some(cause));
+    assert_eq!(made[0].get::<_, i16>(3), 50);
+    assert_eq!(made[0].get::<_, String>(4), "tenure.subscription");
+    assert_eq!(made[0].get::<_, String>(5), "subscription after failures");
+    assert_eq!(
+        made[0].get::<_, Option<String>>(6),
+        told(&c, "after failures", "created_by").await
+    );
+    assert_eq!(told(&c, "after failures", "matched").await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn racing_servers_and_undone_transactions_make_each_job_once() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    subscribe(
+        &c,
+        "echo",
+        "'job.enqueued'",
+        "job",
+        ", p_job_kind => 'echo', p_filter => '{\"job_kind\": \"word\"}'",
+    )
+    .await;
+    get::<i32>(&c, "select tenure.lane_open('word')", &[]).await;
+    // It begins first, and ends last: whoever reads by bare sequence would pass it over.
+    let late = db.direct().await;
+    run(&late, "begin; select tenure.job_enqueue('word')").await;
+    let undone = db.direct().await;
+    enqueue(&c, "word").await;
+    run(&undone, "begin; select tenure.subscription_run(); rollback").await;
+    let mut racers = Vec::new();
+    for _ in 0..4 {
+        let (racer, writer) = (db.direct().await, db.direct().await);
+        racers.push(tokio::spawn(async move {
+            for _ in 0..20 {
+                rows(
+                    &writer,
+                    "select tenure.job_enqueue_many(array['word', 'word', 'word'])",
+                    &[],
+                )
+                .await;
+                rows(&racer, "select tenure.subscription_run()", &[]).await;
+            }
+        }));
+    }
+    for racer in racers {
+        racer.await.expect("no panic");
+    }
+    run(&late, "commit").await;
+    until_made(&c, "echo", 242).await;
+    until_caught_up(&c, "echo").await;
+    let each = "select count(*) = 242 and count(distinct payload ->> 'event') = 242 and count(distinct parent_job_id) = 242 from tenure.jobs where kind = 'echo'";
+    assert!(get::<bool>(&c, each, &[]).await, "one for each");
+}
+
+#[tokio::test]
+async fn a_loop_of_subscriptions_ends_at_its_depth() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    subscribe(
+        &c,
+        "loop",
+        "'job.enqueued'",
+        "job",
+        ", p_job_kind => 'again', p_depth_max => 3",
+    )
+    .await;
+    enqueue(&c, "first").await;
+    until_made(&c, "again", 3).await;
+    until_caught_up(&c, "loop").await;
+    assert_eq!(told(&c, "loop", "skipped").await.as_deref(), Some("1"));
+    assert_eq!(told(&c, "loop", "matched").await.as_deref(), Some("4"));
+    assert_eq!(
+        get::<i64>(&c, "select count(*) from tenure.jobs where kind = 'again'", &[]).await,
+        3
+    );
+    let event = "select data from tenure.events where kind = 'subscription.skipped' and subject = 'loop'";
+    let data: Value = get(&c, event, &[]).await;
+    assert_eq!((&data["why"], &data["count"]), (&json!("depth"), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_paused_subscription_stands_and_goes_on_where_it_stood() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    subscribe(
+        &c,
+        "echo",
+        "'job.enqueued'",
+        "job",
+        ", p_job_kind => 'echo', p_filter => '{\"job_kind\": \"word\"}'",
+    )
+    .await;
+    one(&c, "select tenure.subscription_pause('echo', 'for a while')", &[]).await;
+    enqueue(&c, "word").await;
+    assert_eq!(one(&c, "select tenure.subscription_run()", &[]).await, json!({}));
+    assert_eq!(told(&c, "echo", "pause_note").await.as_deref(), Some("for a while"));
+    assert_eq!(told(&c, "echo", "state").await.as_deref(), Some("paused"));
+    one(&c, "select tenure.subscription_resume('echo')", &[]).await;
+    until_made(&c, "echo", 1).await;
+    // Moved on by hand: what lies between is passed over.
+    one(&c, "select tenure.subscription_pause('echo')", &[]).await;
+    enqueue(&c, "word").await;
+    until(
+        &c,
+        "select count(*) = 2 from tenure.event_list(p_kind => 'job.enqueued') where job_kind = 'word'",
+        &[],
+        "the stream",
+    )
+    .await;
+    one(&c, "select tenure.subscription_resume('echo', 'now')", &[]).await;
+    enqueue(&c, "word").await;
+    until_made(&c, "echo", 2).await;
+    until_caught_up(&c, "echo").await;
+    assert_eq!(told(&c, "echo", "matched").await.as_deref(), Some("2"));
+}
+
+#[tokio::test]
+async fn work_that_is_refused_is_tried_again_and_nothing_is_passed_over() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let good = ", p_job_kind => 'good', p_filter => '{\"job_kind\": \"word\"}'";
+    subscribe(
+        &c,
+        "bad",
+        "'job.enqueued'",
+        "job",
+        ", p_job_kind => 'bad', p_filter => '{\"job_kind\": \"word\"}'",
+    )
+    .await;
+    subscribe(&c, "good", "'job.enqueued'", "job", good).await;
+    enqueue(&c, "word").await;
+    for kind in ["word", "good"] {
+        one(&c, "select tenure.kind_set($1, '{}')", &[&kind]).await;
+    }
+    one(&c, "select tenure.config_set('queue.kind.strict', 'true')", &[]).await;
+    until_made(&c, "good", 1).await;
+    let failing = "select tenure.subscription_run() is not null and exists (select from tenure.subscription_list() where name = 'bad' and state = 'failing' and error_code = 'kind_unknown')";
+    until(&c, failing, &[], "its trouble").await;
+    assert_eq!(told(&c, "bad", "matched").await.as_deref(), Some("0"));
+    until(
+        &c,
+        "select count(*) = 1 from tenure.events where kind = 'subscription.failing' and subject = 'bad'",
+        &[],
+        "its event",
+    )
+    .await;
+    one(&c, "select tenure.kind_set('bad', '{}')", &[]).await;
+    db.advance("10 minutes").await;
+    until_made(&c, "bad", 1).await;
+    assert_eq!(told(&c, "bad", "state").await.as_deref(), Some("active"));
+}
+
+#[tokio::test]
+async fn a_closed_gate_holds_subscriptions_back() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    subscribe(
+        &c,
+        "echo",
+        "'job.enqueued'",
+        "job",
+        ", p_job_kind => 'echo', p_filter => '{\"job_kind\": \"word\"}'",
+    )
+    .await;
+    enqueue(&c, "word").await;
+    one(
+        &c,
+        "select tenure.gate_set('queue.job_substrate.enabled', 'closed')",
+        &[],
+    )
+    .await;
+    assert_eq!(one(&c, "select tenure.subscription_run()", &[]).await, json!({}));
+    one(&c, "select tenure.gate_set('queue.job_substrate.enabled', 'open')", &[]).await;
+    until_made(&c, "echo", 1).await;
+}
+
+#[tokio::test]
+async fn a_reader_gets_its_events_until_it_says_that_they_were_dealt_with() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    subscribe(&c, "ledger", "'job.enqueued', 'kind.*'", "reader", "").await;
+    for _ in 0..3 {
+        enqueue(&c, "word").await;
+    }
+    one(&c, "select tenure.kind_set('word', '{}')", &[]).await;
+    let read = "select cursor, kind from tenure.subscription_read('ledger', 10)";
+    until(
+        &c,
+        "select count(*) = 4 from tenure.subscription_read('ledger', 10)",
+        &[],
+        "the stream",
+    )
+    .await;
+    let first = rows(&c, read, &[]).await;
+    assert_eq!(
+        first.iter().map(|row| row.get(1)).collect::<Vec<String>>(),
+        ["job.enqueued", "job.enqueued", "job.enqueued", "kind.changed"]
+    );
+    let (second, last): (String, String) = (first[1].get(0), first[3].get(0));
+    one(&c, "select tenure.subscription_ack('ledger', $1)", &[&second]).await;
+    let rest = rows(&c, read, &[]).await;
+    assert_eq!(
+        rest.iter().map(|row| row.get(0)).collect::<Vec<String>>(),
+        [first[2].get::<_, String>(0), last.clone()]
+    );
+    one(&c, "select tenure.subscription_ack('ledger', $1)", &[&last]).await;
+    let back = one(&c, "select tenure.subscription_ack('ledger', $1)", &[&second]).await;
+    assert_eq!(back["cursor"], last, "it only goes forward");
+    assert!(rows(&c, read, &[]).await.is_empty());
+    assert_eq!(told(&c, "ledger", "matched").await.as_deref(), Some("4"));
+    refused(
+        &one(&c, "select tenure.subscription_ack('ledger', '1.99999999999.1')", &[]).await,
+        "cursor_invalid",
+    );
+    refused(
+        &one(&c, "select tenure.subscription_ack('ledger', 'tomorrow')", &[]).await,
+        "cursor_invalid",
+    );
+}
+
+#[tokio::test]
+async fn a_reader_of_rare_events_passes_over_the_rest() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    subscribe(
+        &c,
+        "rare",
+        "'kind.changed'",
+        "reader",
+        ", p_filter => '{\"data\": {\"kind\": \"word\"}}'",
+    )
+    .await;
+    for _ in 0..30 {
+        enqueue(&c, "noise").await;
+    }
+    one(&c, "select tenure.kind_set('noise', '{}')", &[]).await;
+    one(&c, "select tenure.kind_set('word', '{}')", &[]).await;
+    until(
+        &c,
+        "select count(*) = 1 from tenure.subscription_read('rare')",
+        &[],
+        "the stream",
+    )
+    .await;
+    let subject: String = get(&c, "select subject from tenure.subscription_read('rare')", &[]).await;
+    assert_eq!(subject, "word");
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let create = async |arguments: &str| one(&c, &format!("select tenure.subscription_create({arguments})"), &[]).await;
+    for (arguments, code) in [
+        ("' ', array['job.*'], 'reader'", "name_blank"),
+        ("'x', array['job.*'], 'letter'", "value_unknown"),
+        ("'x', array[]::text[], 'reader'", "number_out_of_range"),
+        ("'x', array['job'], 'reader'", "value_unknown"),
+        ("'x', array['job.*', null], 'reader'", "value_unknown"),
+        ("'x', array['subscription.*'], 'reader'", "value_unknown"),
+        ("'x', array['delivery.dead'], 'reader'", "value_unknown"),
+        ("'x', array['*'], 'reader', '[]'", "payload_not_object"),
+        ("'x', array['*'], 'reader', '{\"colour\": \"red\"}'", "value_unknown"),
+        ("'x', array['*'], 'reader', '{\"actor\": 7}'", "text_invalid"),
+        ("'x', array['*'], 'reader', '{\"data\": \"x\"}'", "text_invalid"),
+        ("'x', array['*'], 'reader', p_from => 'yesterday'", "cursor_invalid"),
+        ("'x', array['*'], 'job'", "arguments_mismatched"),
+        ("'x', array['*'], 'reader', p_job_kind => 'y'", "arguments_mismatched"),
+        ("'x', array['*'], 'reader', p_priority => 1", "arguments_mismatched"),
+        ("'x', array['*'], 'webhook'", "arguments_mismatched"),
+        ("'x', array['*'], 'job', p_job_kind => ' '", "name_blank"),
+        (
+            "'x', array['*'], 'job', p_job_kind => 'y', p_executor => 'nobody'",
+            "executor_unknown",
+        ),
+        (
+            "'x', array['*'], 'job', p_job_kind => 'y', p_depth_max => 65",
+            "number_out_of_range",
+        ),
+        (
+            "'x', array['*'], 'job', p_job_kind => 'y', p_priority => 40000",
+            "number_out_of_range",
+        ),
+        (
+            "'x', array['*'], 'webhook', p_url => 'ftp://example.org'",
+            "text_invalid",
+        ),
+        (
+            "'x', array['*'], 'webhook', p_url => 'https://me:word@example.org/'",
+            "text_invalid",
+        ),
+        ("'x', array['*'], 'webhook', p_url => 'https:///path'", "text_invalid"),
+        (
+            "'x', array['*'], 'webhook', p_url => 'https://example.org/ a'",
+            "text_invalid",
+        ),
+    ] {
+        refused(&create(arguments).await, code);
+    }
+    subscribe(&c, "x", "'*'", "reader", "").await;
+    refused(&create("'x', array['*'], 'reader'").await, "subscription_exists");
+    subscribe(&c, "y", "'*'", "job", ", p_job_kind => 'z'").await;
+    refused(
+        &one(&c, "select tenure.subscription_ack('y', '1.1.1')", &[]).await,
+        "state_conflict",
+    );
+    raised(
+        try_rows(&c, "select tenure.subscription_read('y')", &[]).await,
+        "state_conflict",
+    );
+    for verb in ["pause", "resume", "rotate", "delete"] {
+        let answer = one(&c, &format!("select tenure.subscription_{verb}('nothing')"), &[]).await;
+        refused(&answer, "subscription_unknown");
+    }
+    refused(
+        &one(&c, "select tenure.subscription_rotate('x')", &[]).await,
+        "state_conflict",
+    );
+    one(&c, "select tenure.subscription_delete('x')", &[]).await;
+    raised(
+        try_rows(&c, "select tenure.subscription_read('x')", &[]).await,
+        "subscription_unknown",
+    );
+}
+
+#[tokio::test]
+async fn who_subscribes_must_be_allowed_to_enqueue_just_that() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let (_, bound) = db
+        .login(&["tenure_operator"], "default", Some(&["external_worker"]))
+        .await;
+    let job = |executor: &str| {
+        format!(
+            "select tenure.subscription_create('to {executor}', array['*'], 'job', p_job_kind => 'x', p_executor => '{executor}')"
+        )
+    };
+    refused(&one(&bound, &job("Agent"), &[]).await, "executor_not_driven");
+    assert_eq!(
+        one(&bound, &job("external_worker"), &[]).await["name"],
+        "to external_worker"
+    );
+    let (_, producer) = db.login(&["tenure_producer"], "default", None).await;
+    assert!(try_rows(&producer, &job("external_worker"), &[]).await.is_err());
+    enqueue_with(&c, "x", "").await;
+}

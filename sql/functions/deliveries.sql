@@ -1,0 +1,193 @@
+-- Deliveries: events on their way to a webhook.
+
+-- Puts events into the line of a webhook, whose row the caller has locked. Of those about one subject only the first may go out.
+create or replace function tenure.deliveries_add(p_sub tenure.subscriptions, p_now timestamptz, p_parts jsonb[]) returns void
+language plpgsql
+as $$
+begin
+  insert into tenure.deliveries (delivery_id, subscription_id, tenant_id, subject, event_kind, event_cursor, body, due, created_at)
+  select gen_random_uuid(), p_sub.subscription_id, p_sub.tenant_id, x.subject, x.about ->> 'kind', x.about ->> 'cursor',
+         json_build_object('type', x.about ->> 'kind', 'timestamp', x.about ->> 'at', 'data', x.about - array['kind', 'at'])::text,
+         case when x.turn = 1 and not exists (select from tenure.deliveries d where d.subscription_id = p_sub.subscription_id and d.subject = x.subject and d.state = 'waiting') then p_now end, p_now
+    from (select t.about, t.n, k.subject, row_number() over (partition by k.subject order by t.n) as turn
+            from unnest(p_parts) with ordinality t (about, n)
+            cross join lateral (select coalesce(t.about ->> 'job_id', t.about ->> 'subject', t.about ->> 'kind') as subject) k) x
+   order by x.n;
+end
+$$;
+
+-- Takes what is due to be sent, for a server that sends it: nobody else gets it for that long. With the secrets it is signed with. No receiver has more than a few at a time, on all
+-- servers together: one that is slow keeps none of the others waiting.
+create or replace function tenure.delivery_claim(p_limit integer default 20, p_lease_seconds integer default 60)
+returns table (delivery_id uuid, subscription text, url text, body text, attempt integer, secret bytea, secret_before bytea)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller  tenure.caller_identity := tenure.caller();
+  v_now     timestamptz := tenure.now();
+  v_tenants integer[] := tenure.open_tenants(v_caller);
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
+  perform tenure.check_number('The lease', p_lease_seconds, 1, 3600);
+  return query
+    with taken as (
+      update tenure.deliveries d set leased_until = v_now + make_interval(secs => p_lease_seconds), attempts = d.attempts + 1
+       where d.place in (
+         select x.place
+           from tenure.subscriptions s
+           cross join lateral (
+             select y.place, y.due from tenure.deliveries y
+              where y.subscription_id = s.subscription_id and y.state = 'waiting' and y.due <= v_now and (y.leased_until is null or y.leased_until <= v_now)
+              order by y.due, y.place
+              limit greatest(0, tenure.limit_of('receiver_deliveries_max')
+                - (select count(*) from tenure.deliveries l where l.subscription_id = s.subscription_id and l.leased_until > v_now and l.state = 'waiting'))
+              for update skip locked) x
+          where s.target = 'webhook' and s.paused_at is null and s.tenant_id = any (v_tenants)
+          order by x.due, x.place
+          limit p_limit)
+      returning d.*
+    )
+    select t.delivery_id, s.name, s.url, t.body, t.attempts::integer, s.secret, case when s.rotated_at > v_now - interval '1 day' then s.secret_before end
+      from taken t
+      join tenure.subscriptions s on s.subscription_id = t.subscription_id
+     order by t.place;
+end
+$$;
+
+-- Says how it went: an HTTP status, or why there was none. 2xx is delivered; 410 says that the receiver is gone, and pauses the subscription; all else is tried again, ever more rarely,
+-- and is dead after the last attempt. Then the next about the same subject may go out. What is no longer under way at this attempt is left alone.
+create or replace function tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now  timestamptz := tenure.now();
+  v_done integer := 0;
+  v_row  record;
+  v_to   text;
+begin
+  if (array_dims(p_delivery_ids), array_dims(p_attempts), array_dims(p_statuses)) is distinct from (array_dims(p_errors), array_dims(p_errors), array_dims(p_errors)) then
+    perform tenure.refuse('arguments_mismatched', 'The arrays differ in shape.', 'They run parallel.', 'Give arrays of one length.');
+  end if;
+  -- Whoever adds to a line has its subscription locked: so what is last here is seen there, and the other way round.
+  perform from tenure.subscriptions s
+    where s.subscription_id in (select d.subscription_id from tenure.deliveries d where d.delivery_id = any (p_delivery_ids)) order by s.subscription_id for update;
+  for v_row in
+    select d.place, d.delivery_id, d.subscription_id, d.tenant_id, d.subject, d.attempts, d.event_cursor, s.name, s.paused_at, t.status, t.error
+      from unnest(p_delivery_ids, p_attempts, p_statuses, p_errors) t (id, attempt, status, error)
+      join tenure.deliveries d on d.delivery_id = t.id and d.state = 'waiting' and d.attempts = t.attempt and d.leased_until is not null
+      join tenure.subscriptions s on s.subscription_id = d.subscription_id
+     order by d.place
+     for update of d
+  loop
+    v_to := case when v_row.status between 200 and 299 then 'delivered' when v_row.attempts >= tenure.limit_of('delivery_attempts_max') then 'dead' else 'waiting' end;
+    update tenure.deliveries d
+       set state = v_to, status = v_row.status, error = tenure.cut_text(tenure.mask_text(v_row.error), 1000), leased_until = null, ended_at = case when v_to <> 'waiting' then v_now end,
+           -- 5 seconds, then four times as long each time, up to a day; a tenth of it by chance, so that a receiver that comes back is not run over.
+           due = case when v_to = 'waiting' then v_now + make_interval(secs => least(86400, 5 * 4.0 ^ (v_row.attempts - 1)) * (1 + random() / 10)) end
+     where d.place = v_row.place;
+    if v_row.status = 410 and v_row.paused_at is null then
+      update tenure.subscriptions s set paused_at = v_now, paused_by = 'tenure', pause_note = 'The receiver answered that it is gone (410).' where s.subscription_id = v_row.subscription_id and s.paused_at is null;
+      if found then
+        perform tenure.emit(v_now, v_row.tenant_id, 'subscription.paused', 'tenure', null, v_row.name, jsonb_build_object('note', 'The receiver answered that it is gone (410).'));
+      end if;
+    end if;
+    if v_to = 'dead' then
+      perform tenure.emit(v_now, v_row.tenant_id, 'delivery.dead', 'tenure', null, v_row.delivery_id::text, jsonb_build_object('subscription', v_row.name, 'event', v_row.event_cursor, 'status', v_row.status));
+    end if;
+    if v_to <> 'waiting' then
+      update tenure.deliveries d set due = v_now
+       where d.place = (select n.place from tenure.deliveries n where n.subscription_id = v_row.subscription_id and n.subject = v_row.subject and n.state = 'waiting' order by n.place limit 1)
+         and d.due is null;
+    end if;
+    v_done := v_done + 1;
+  end loop;
+  return v_done;
+end
+$$;
+
+-- The deliveries of a webhook, newest first, or those of one state; p_before: the place where the page before ended.
+create or replace function tenure.delivery_list(p_subscription text, p_state text default null, p_limit integer default 100, p_before bigint default null)
+returns table (place bigint, delivery_id uuid, subject text, event_kind text, event_cursor text, state text, attempts integer, due timestamptz, status integer, error text,
+               created_at timestamptz, ended_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_id     integer;
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  if p_state is not null then
+    perform tenure.check_word('state_unknown', 'state of a delivery', p_state, array['waiting', 'delivered', 'dead']);
+  end if;
+  select s.subscription_id into v_id from tenure.subscriptions s where s.tenant_id = v_tenant and s.name = p_subscription;
+  if not found then
+    perform tenure.refuse('subscription_unknown', format('There is no subscription %L.', p_subscription), 'A subscription is named by its name, within one tenant.', 'See tenure.subscription_list().');
+  end if;
+  return query
+    select d.place, d.delivery_id, d.subject, d.event_kind, d.event_cursor, d.state, d.attempts::integer, d.due, d.status, d.error, d.created_at, d.ended_at
+      from tenure.deliveries d
+     where d.subscription_id = v_id and (p_state is null or d.state = p_state) and (p_before is null or d.place < p_before)
+     order by d.place desc
+     limit p_limit;
+end
+$$;
+
+-- Sends a dead delivery once more, with all its attempts before it. It comes out of order: what was about the same subject has gone out since.
+create or replace function tenure.delivery_retry(p_delivery_id uuid, p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_found  record;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_tenant(v_caller.tenant_id);
+  -- Whoever deals with a line has its subscription locked.
+  perform from tenure.subscriptions s
+    where s.subscription_id = (select d.subscription_id from tenure.deliveries d where d.delivery_id = p_delivery_id and d.tenant_id = v_caller.tenant_id) for update;
+  select d.place, d.state, d.subject, d.subscription_id into v_found from tenure.deliveries d where d.delivery_id = p_delivery_id and d.tenant_id = v_caller.tenant_id for update;
+  if not found then
+    perform tenure.refuse('delivery_unknown', format('There is no delivery %s.', p_delivery_id), 'It belongs to another tenant, was removed, or never was.', 'See tenure.delivery_list(subscription).');
+  end if;
+  if v_found.state <> 'dead' then
+    perform tenure.refuse('state_conflict', format('The delivery is %s.', v_found.state), 'Only what is dead is sent once more.', 'Leave it: what waits goes out by itself.');
+  end if;
+  -- It is the first of its line: whoever was waits for it, unless that is on its way already.
+  update tenure.deliveries d set due = null
+   where d.subscription_id = v_found.subscription_id and d.subject = v_found.subject and d.state = 'waiting' and (d.leased_until is null or d.leased_until <= v_now);
+  update tenure.deliveries d set state = 'waiting', attempts = 0, ended_at = null, leased_until = null, due = v_now where d.place = v_found.place;
+  perform tenure.emit(v_now, v_caller.tenant_id, 'delivery.retried', v_caller.principal, p_on_behalf_of, p_delivery_id::text, '{}');
+  return jsonb_build_object('delivery_id', p_delivery_id, 'state', 'waiting');
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Removes what was delivered or given up and is past its retention.
+create or replace function tenure.delivery_sweep(p_limit integer default 1000) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller  tenure.caller_identity := tenure.caller();
+  v_now     timestamptz := tenure.now();
+  v_removed integer;
+begin
+  perform tenure.check_number('The limit', p_limit, 1, 10000);
+  delete from tenure.deliveries d
+   where d.place in (
+     select x.place
+       from unnest(tenure.open_tenants(v_caller)) t (tenant_id)
+       join tenure.deliveries x on x.tenant_id = t.tenant_id
+      where x.state <> 'waiting' and x.ended_at < v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.deliveries_days'))
+      order by x.ended_at limit p_limit for update of x skip locked);
+  get diagnostics v_removed = row_count;
+  return v_removed;
+end
+$$;
