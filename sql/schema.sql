@@ -172,6 +172,58 @@ CREATE FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bi
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- subscriptions; Type: TABLE
+CREATE TABLE tenure.subscriptions (
+    subscription_id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    target text NOT NULL,
+    event_kinds text[] NOT NULL,
+    filter jsonb DEFAULT '{}'::jsonb NOT NULL,
+    job_kind text,
+    executor text,
+    priority smallint DEFAULT 0 NOT NULL,
+    depth_max smallint DEFAULT 8 NOT NULL,
+    url text,
+    secret bytea,
+    secret_before bytea,
+    rotated_at timestamp with time zone,
+    epoch integer NOT NULL,
+    txid xid8 NOT NULL,
+    seq bigint NOT NULL,
+    moved_at timestamp with time zone NOT NULL,
+    matched bigint DEFAULT 0 NOT NULL,
+    skipped bigint DEFAULT 0 NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_note text,
+    failures integer DEFAULT 0 NOT NULL,
+    retry_at timestamp with time zone,
+    error_code text,
+    error_message text,
+    created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT subscriptions_check CHECK (((target = 'job'::text) = (job_kind IS NOT NULL))),
+    CONSTRAINT subscriptions_check1 CHECK ((((target = 'webhook'::text) = (url IS NOT NULL)) AND ((target = 'webhook'::text) = (secret IS NOT NULL)))),
+    CONSTRAINT subscriptions_created_by_check CHECK ((created_by ~ '\S'::text)),
+    CONSTRAINT subscriptions_depth_max_check CHECK (((depth_max >= 1) AND (depth_max <= 64))),
+    CONSTRAINT subscriptions_event_kinds_check CHECK ((cardinality(event_kinds) > 0)),
+    CONSTRAINT subscriptions_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text)),
+    CONSTRAINT subscriptions_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT subscriptions_secret_before_check CHECK ((octet_length(secret_before) = 32)),
+    CONSTRAINT subscriptions_secret_check CHECK ((octet_length(secret) = 32)),
+    CONSTRAINT subscriptions_target_check CHECK ((target = ANY (ARRAY['reader'::text, 'job'::text, 'webhook'::text])))
+);
+ALTER TABLE ONLY tenure.subscriptions FORCE ROW LEVEL SECURITY;
+
+-- TABLE subscriptions; Type: COMMENT
+COMMENT ON TABLE tenure.subscriptions IS 'The registry of consumers: event kinds and a filter, and what becomes of a match: a job, a webhook, or a reader that asks. Read in the order of the stream, up to (epoch, txid, seq).';
+
+-- check_reader(tenure.subscriptions); Type: FUNCTION
+CREATE FUNCTION tenure.check_reader(p_sub tenure.subscriptions) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_relatives(integer, uuid[], uuid[], uuid[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
@@ -221,6 +273,16 @@ CREATE FUNCTION tenure.current_epoch() RETURNS integer
 CREATE FUNCTION tenure.current_tenant() RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- cursor_parts(text); Type: FUNCTION
+CREATE FUNCTION tenure.cursor_parts(p_cursor text, OUT epoch integer, OUT txid xid8, OUT seq bigint) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    AS $_$...$_$;
+
+-- cursor_text(integer, xid8, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.cursor_text(p_epoch integer, p_txid xid8, p_seq bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- cut_text(text, integer); Type: FUNCTION
@@ -318,6 +380,41 @@ CREATE FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- deliveries_add(tenure.subscriptions, timestamp with time zone, jsonb[]); Type: FUNCTION
+CREATE FUNCTION tenure.deliveries_add(p_sub tenure.subscriptions, p_now timestamp with time zone, p_parts jsonb[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- delivery_claim(integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.delivery_claim(p_limit integer DEFAULT 20, p_lease_seconds integer DEFAULT 60) RETURNS TABLE(delivery_id uuid, subscription text, url text, body text, attempt integer, secret bytea, secret_before bytea)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- delivery_end(uuid[], integer[], integer[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- delivery_list(text, text, integer, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.delivery_list(p_subscription text, p_state text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_before bigint DEFAULT NULL::bigint) RETURNS TABLE(place bigint, delivery_id uuid, subject text, event_kind text, event_cursor text, state text, attempts integer, due timestamp with time zone, status integer, error text, created_at timestamp with time zone, ended_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- delivery_retry(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.delivery_retry(p_delivery_id uuid, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- delivery_sweep(integer); Type: FUNCTION
+CREATE FUNCTION tenure.delivery_sweep(p_limit integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- doctor(); Type: FUNCTION
 CREATE FUNCTION tenure.doctor() RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -359,12 +456,23 @@ CREATE FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message tex
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- event_about(text, timestamp with time zone, text, text, text, text, text, text, uuid, integer, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.event_about(p_cursor text, p_at timestamp with time zone, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_job_kind text, p_executor text, p_job_id uuid, p_run integer, p_data jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- event_end(); Type: FUNCTION
+CREATE FUNCTION tenure.event_end() RETURNS TABLE(tenant_id integer, tenant text, cursor text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- event_list(text, integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_kind text DEFAULT NULL::text, p_subject text DEFAULT NULL::text) RETURNS TABLE(cursor text, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb, via text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
-    AS $_$...$_$;
+    AS $$...$$;
 
 -- events_never_change(); Type: FUNCTION
 CREATE FUNCTION tenure.events_never_change() RETURNS trigger
@@ -440,6 +548,11 @@ CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- is_kind_of(text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- is_trusted(); Type: FUNCTION
 CREATE FUNCTION tenure.is_trusted() RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -481,6 +594,11 @@ CREATE FUNCTION tenure.job_complete(p_job_id uuid, p_token uuid, p_result jsonb 
 CREATE FUNCTION tenure.job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_depth(uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_depth(p_job_id uuid, p_depth_max integer) RETURNS integer
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- job_end_many(uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[]); Type: FUNCTION
@@ -973,6 +1091,11 @@ CREATE FUNCTION tenure.priority_of(p_name text) RETURNS integer
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
 
+-- random_secret(); Type: FUNCTION
+CREATE FUNCTION tenure.random_secret() RETURNS bytea
+    LANGUAGE sql
+    AS $$...$$;
+
 -- refusal(text, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) RETURNS jsonb
     LANGUAGE plpgsql
@@ -1036,6 +1159,11 @@ CREATE FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning te
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- secret_text(bytea); Type: FUNCTION
+CREATE FUNCTION tenure.secret_text(p_secret bytea) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
 -- setting(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.setting(p_tenant_id integer, p_key text) RETURNS jsonb
     LANGUAGE sql STABLE
@@ -1068,6 +1196,91 @@ CREATE FUNCTION tenure.stale_check(p_threshold_seconds integer DEFAULT NULL::int
 CREATE FUNCTION tenure.stream_lag() RETURNS TABLE(held_seconds double precision, pid integer, login text, application text, waiting_events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- stream_place(text); Type: FUNCTION
+CREATE FUNCTION tenure.stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- subscription_ack(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_ack(p_name text, p_cursor text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- subscription_create(text, text[], text, jsonb, text, text, text, integer, integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_create(p_name text, p_event_kinds text[], p_target text, p_filter jsonb DEFAULT '{}'::jsonb, p_from text DEFAULT 'now'::text, p_job_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_priority integer DEFAULT NULL::integer, p_depth_max integer DEFAULT NULL::integer, p_url text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
+-- subscription_delete(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_delete(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- subscription_enqueue(tenure.subscriptions, text, timestamp with time zone, jsonb[], bigint[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_enqueue(p_sub tenure.subscriptions, p_actor text, p_now timestamp with time zone, p_parts jsonb[], p_seqs bigint[], p_jobs uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- subscription_list(); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_list() RETURNS TABLE(name text, target text, state text, event_kinds text[], filter jsonb, job_kind text, executor text, priority integer, depth_max integer, url text, cursor text, moved_at timestamp with time zone, behind_since timestamp with time zone, matched bigint, skipped bigint, waiting bigint, dead bigint, paused_at timestamp with time zone, paused_by text, pause_note text, failures integer, retry_at timestamp with time zone, error_code text, error_message text, created_at timestamp with time zone, created_by text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- subscription_locked(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_locked(p_tenant_id integer, p_name text) RETURNS tenure.subscriptions
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- subscription_pause(text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_pause(p_name text, p_note text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- subscription_read(text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_read(p_name text, p_limit integer DEFAULT 100) RETURNS TABLE(cursor text, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb, via text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- subscription_resume(text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_resume(p_name text, p_from text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- subscription_rotate(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_rotate(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- subscription_row(tenure.subscriptions); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_row(p_subscription tenure.subscriptions) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- subscription_run(integer); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_run(p_rows_max integer DEFAULT 1000) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- subscription_scan(tenure.subscriptions, integer); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_scan(p_subscription tenure.subscriptions, p_rows_max integer) RETURNS TABLE(epoch integer, txid xid8, seq bigint, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb, via text, matches boolean)
+    LANGUAGE plpgsql STABLE
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- subscription_step(tenure.subscriptions, integer, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer) RETURNS record
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- tenant_create(text, text); Type: FUNCTION
@@ -1286,6 +1499,42 @@ WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vac
 
 -- TABLE delayed; Type: COMMENT
 COMMENT ON TABLE tenure.delayed IS 'Not due yet: scheduled, snoozed or waiting for a retry. Claiming moves what is due to ready.';
+
+-- deliveries; Type: TABLE
+CREATE TABLE tenure.deliveries (
+    place bigint NOT NULL,
+    delivery_id uuid NOT NULL,
+    subscription_id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    subject text NOT NULL,
+    event_kind text NOT NULL,
+    event_cursor text NOT NULL,
+    body text NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    attempts smallint DEFAULT 0 NOT NULL,
+    due timestamp with time zone,
+    leased_until timestamp with time zone,
+    status integer,
+    error text,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'dead'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
+ALTER TABLE ONLY tenure.deliveries FORCE ROW LEVEL SECURITY;
+
+-- TABLE deliveries; Type: COMMENT
+COMMENT ON TABLE tenure.deliveries IS 'Events on their way to a webhook: at least once, in the order of the stream for each subject, retried with growing delays, dead after the last.';
+
+-- deliveries_place_seq; Type: SEQUENCE
+ALTER TABLE tenure.deliveries ALTER COLUMN place ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tenure.deliveries_place_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- event_domains; Type: TABLE
 CREATE TABLE tenure.event_domains (
@@ -2002,6 +2251,16 @@ ALTER TABLE ONLY tenure.secrets FORCE ROW LEVEL SECURITY;
 -- TABLE secrets; Type: COMMENT
 COMMENT ON TABLE tenure.secrets IS 'Secrets of the installation. keys: the key of the keyed hashes of API keys; whoever replaces it makes all of them worthless.';
 
+-- subscriptions_subscription_id_seq; Type: SEQUENCE
+ALTER TABLE tenure.subscriptions ALTER COLUMN subscription_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tenure.subscriptions_subscription_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- sweep_cursors; Type: TABLE
 CREATE TABLE tenure.sweep_cursors (
     name text NOT NULL,
@@ -2087,6 +2346,14 @@ ALTER TABLE ONLY tenure.dead_letters
 ALTER TABLE ONLY tenure.delayed
     ADD CONSTRAINT delayed_pkey PRIMARY KEY (lane, due, job_id);
 
+-- deliveries deliveries_delivery_id_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.deliveries
+    ADD CONSTRAINT deliveries_delivery_id_key UNIQUE (delivery_id);
+
+-- deliveries deliveries_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.deliveries
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (place);
+
 -- event_domains event_domains_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.event_domains
     ADD CONSTRAINT event_domains_pkey PRIMARY KEY (domain);
@@ -2167,6 +2434,14 @@ ALTER TABLE ONLY tenure.ready
 ALTER TABLE ONLY tenure.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
+-- subscriptions subscriptions_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.subscriptions
+    ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (subscription_id);
+
+-- subscriptions subscriptions_tenant_id_name_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.subscriptions
+    ADD CONSTRAINT subscriptions_tenant_id_name_key UNIQUE (tenant_id, name);
+
 -- sweep_cursors sweep_cursors_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.sweep_cursors
     ADD CONSTRAINT sweep_cursors_pkey PRIMARY KEY (name);
@@ -2206,6 +2481,21 @@ CREATE INDEX dead_letters_triage ON tenure.dead_letters USING btree (tenant_id, 
 
 -- delayed_deadline; Type: INDEX
 CREATE INDEX delayed_deadline ON tenure.delayed USING btree (deadline) WHERE (deadline IS NOT NULL);
+
+-- deliveries_due; Type: INDEX
+CREATE INDEX deliveries_due ON tenure.deliveries USING btree (subscription_id, due) WHERE (state = 'waiting'::text);
+
+-- deliveries_ended; Type: INDEX
+CREATE INDEX deliveries_ended ON tenure.deliveries USING btree (ended_at) WHERE (state <> 'waiting'::text);
+
+-- deliveries_leased; Type: INDEX
+CREATE INDEX deliveries_leased ON tenure.deliveries USING btree (subscription_id, leased_until) WHERE (leased_until IS NOT NULL);
+
+-- deliveries_list; Type: INDEX
+CREATE INDEX deliveries_list ON tenure.deliveries USING btree (subscription_id, place);
+
+-- deliveries_order; Type: INDEX
+CREATE INDEX deliveries_order ON tenure.deliveries USING btree (subscription_id, subject, place) WHERE (state = 'waiting'::text);
 
 -- events_at; Type: INDEX
 CREATE INDEX events_at ON ONLY tenure.events USING brin (at);
@@ -2321,6 +2611,10 @@ ALTER TABLE ONLY tenure.config
 ALTER TABLE ONLY tenure.dead_letters
     ADD CONSTRAINT dead_letters_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- deliveries deliveries_subscription_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.deliveries
+    ADD CONSTRAINT deliveries_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES tenure.subscriptions(subscription_id);
+
 -- heartbeats heartbeats_executor_kind_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.heartbeats
     ADD CONSTRAINT heartbeats_executor_kind_fkey FOREIGN KEY (executor_kind) REFERENCES tenure.executors(name);
@@ -2365,6 +2659,10 @@ ALTER TABLE ONLY tenure.logins
 ALTER TABLE ONLY tenure.principals
     ADD CONSTRAINT principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- subscriptions subscriptions_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.subscriptions
+    ADD CONSTRAINT subscriptions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
 -- tunings tunings_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.tunings
     ADD CONSTRAINT tunings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
@@ -2386,6 +2684,9 @@ ALTER TABLE tenure.dead_letters ENABLE ROW LEVEL SECURITY;
 
 -- delayed; Type: ROW SECURITY
 ALTER TABLE tenure.delayed ENABLE ROW LEVEL SECURITY;
+
+-- deliveries; Type: ROW SECURITY
+ALTER TABLE tenure.deliveries ENABLE ROW LEVEL SECURITY;
 
 -- events; Type: ROW SECURITY
 ALTER TABLE tenure.events ENABLE ROW LEVEL SECURITY;
@@ -2440,6 +2741,9 @@ CREATE POLICY own_tenant ON tenure.dead_letters USING (((tenant_id = ( SELECT te
 CREATE POLICY own_tenant ON tenure.delayed FOR SELECT USING ((lane IN ( SELECT l.lane
    FROM tenure.lanes l)));
 
+-- deliveries own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.deliveries USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- events own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.events FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
@@ -2464,6 +2768,9 @@ CREATE POLICY own_tenant ON tenure.offers FOR SELECT USING (((tenant_id = ( SELE
 -- ready own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.lane
    FROM tenure.lanes l)));
+
+-- subscriptions own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.subscriptions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- tenants own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.tenants FOR SELECT TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer USING ((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)));
@@ -2494,6 +2801,9 @@ ALTER TABLE tenure.ready ENABLE ROW LEVEL SECURITY;
 
 -- secrets; Type: ROW SECURITY
 ALTER TABLE tenure.secrets ENABLE ROW LEVEL SECURITY;
+
+-- subscriptions; Type: ROW SECURITY
+ALTER TABLE tenure.subscriptions ENABLE ROW LEVEL SECURITY;
 
 -- tenants; Type: ROW SECURITY
 ALTER TABLE tenure.tenants ENABLE ROW LEVEL SECURITY;
@@ -2568,6 +2878,9 @@ REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FRO
 -- FUNCTION check_payload(p_what text, p_payload json, p_bytes_max bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) FROM PUBLIC;
 
+-- FUNCTION check_reader(p_sub tenure.subscriptions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_reader(p_sub tenure.subscriptions) FROM PUBLIC;
+
 -- FUNCTION check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) FROM PUBLIC;
 
@@ -2598,6 +2911,12 @@ REVOKE ALL ON FUNCTION tenure.current_epoch() FROM PUBLIC;
 -- FUNCTION current_tenant(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.current_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.current_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION cursor_parts(p_cursor text, OUT epoch integer, OUT txid xid8, OUT seq bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.cursor_parts(p_cursor text, OUT epoch integer, OUT txid xid8, OUT seq bigint) FROM PUBLIC;
+
+-- FUNCTION cursor_text(p_epoch integer, p_txid xid8, p_seq bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.cursor_text(p_epoch integer, p_txid xid8, p_seq bigint) FROM PUBLIC;
 
 -- FUNCTION cut_text(p_text text, p_bytes_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.cut_text(p_text text, p_bytes_max integer) FROM PUBLIC;
@@ -2730,6 +3049,29 @@ GRANT ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) TO tenure_s
 REVOKE ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION deliveries_add(p_sub tenure.subscriptions, p_now timestamp with time zone, p_parts jsonb[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.deliveries_add(p_sub tenure.subscriptions, p_now timestamp with time zone, p_parts jsonb[]) FROM PUBLIC;
+
+-- FUNCTION delivery_claim(p_limit integer, p_lease_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.delivery_claim(p_limit integer, p_lease_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.delivery_claim(p_limit integer, p_lease_seconds integer) TO tenure_server;
+
+-- FUNCTION delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) TO tenure_server;
+
+-- FUNCTION delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION delivery_retry(p_delivery_id uuid, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.delivery_retry(p_delivery_id uuid, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.delivery_retry(p_delivery_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION delivery_sweep(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.delivery_sweep(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.delivery_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
+
 -- FUNCTION doctor(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.doctor() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.doctor() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -2751,6 +3093,13 @@ REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_t
 
 -- FUNCTION error_fingerprint(p_kind text, p_code text, p_message text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) FROM PUBLIC;
+
+-- FUNCTION event_about(p_cursor text, p_at timestamp with time zone, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_job_kind text, p_executor text, p_job_id uuid, p_run integer, p_data jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.event_about(p_cursor text, p_at timestamp with time zone, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_job_kind text, p_executor text, p_job_id uuid, p_run integer, p_data jsonb) FROM PUBLIC;
+
+-- FUNCTION event_end(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.event_end() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.event_end() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION event_list(p_after text, p_limit integer, p_kind text, p_subject text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text) FROM PUBLIC;
@@ -2800,6 +3149,9 @@ REVOKE ALL ON FUNCTION tenure.is_blank(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.is_every_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.is_every_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION is_kind_of(p_kind text, p_event_kinds text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) FROM PUBLIC;
+
 -- FUNCTION is_trusted(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_trusted() FROM PUBLIC;
 
@@ -2826,6 +3178,9 @@ GRANT ALL ON FUNCTION tenure.job_complete(p_job_id uuid, p_token uuid, p_result 
 -- FUNCTION job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION job_depth(p_job_id uuid, p_depth_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_depth(p_job_id uuid, p_depth_max integer) FROM PUBLIC;
 
 -- FUNCTION job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) FROM PUBLIC;
@@ -3094,6 +3449,9 @@ GRANT ALL ON FUNCTION tenure.principal_list() TO tenure_server, tenure_admin;
 REVOKE ALL ON FUNCTION tenure.priority_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.priority_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION random_secret(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.random_secret() FROM PUBLIC;
+
 -- FUNCTION refusal(p_sqlstate text, p_what text, p_why text, p_next text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -3127,6 +3485,9 @@ REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning
 -- FUNCTION runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]) FROM PUBLIC;
 
+-- FUNCTION secret_text(p_secret bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.secret_text(p_secret bytea) FROM PUBLIC;
+
 -- FUNCTION setting(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -3150,6 +3511,60 @@ GRANT ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) TO tenure_
 -- FUNCTION stream_lag(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stream_lag() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.stream_lag() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint) FROM PUBLIC;
+
+-- FUNCTION subscription_ack(p_name text, p_cursor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_ack(p_name text, p_cursor text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_ack(p_name text, p_cursor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION subscription_create(p_name text, p_event_kinds text[], p_target text, p_filter jsonb, p_from text, p_job_kind text, p_executor text, p_priority integer, p_depth_max integer, p_url text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_create(p_name text, p_event_kinds text[], p_target text, p_filter jsonb, p_from text, p_job_kind text, p_executor text, p_priority integer, p_depth_max integer, p_url text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_create(p_name text, p_event_kinds text[], p_target text, p_filter jsonb, p_from text, p_job_kind text, p_executor text, p_priority integer, p_depth_max integer, p_url text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION subscription_delete(p_name text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_delete(p_name text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_delete(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION subscription_enqueue(p_sub tenure.subscriptions, p_actor text, p_now timestamp with time zone, p_parts jsonb[], p_seqs bigint[], p_jobs uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_enqueue(p_sub tenure.subscriptions, p_actor text, p_now timestamp with time zone, p_parts jsonb[], p_seqs bigint[], p_jobs uuid[]) FROM PUBLIC;
+
+-- FUNCTION subscription_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION subscription_locked(p_tenant_id integer, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_locked(p_tenant_id integer, p_name text) FROM PUBLIC;
+
+-- FUNCTION subscription_pause(p_name text, p_note text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_pause(p_name text, p_note text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_pause(p_name text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION subscription_read(p_name text, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_read(p_name text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_read(p_name text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION subscription_resume(p_name text, p_from text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_resume(p_name text, p_from text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_resume(p_name text, p_from text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION subscription_rotate(p_name text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_rotate(p_name text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_rotate(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION subscription_row(p_subscription tenure.subscriptions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_row(p_subscription tenure.subscriptions) FROM PUBLIC;
+
+-- FUNCTION subscription_run(p_rows_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_run(p_rows_max integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.subscription_run(p_rows_max integer) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION subscription_scan(p_subscription tenure.subscriptions, p_rows_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_scan(p_subscription tenure.subscriptions, p_rows_max integer) FROM PUBLIC;
+
+-- FUNCTION subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer) FROM PUBLIC;
 
 -- FUNCTION tenant_create(p_name text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) FROM PUBLIC;
