@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 pub(crate) use reach::Reach;
 use send::Sender;
+pub(crate) use send::tls_config;
 
 /// How often it is looked for something to send.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -31,12 +31,7 @@ pub(super) struct Sender {
 
 impl Sender {
     pub(super) fn new(reach: Reach) -> Result<Sender, Box<dyn Error>> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let tls = tls_config()?;
         let client = |secure| {
             Client::builder()
                 .tls_backend_preconfigured(tls.clone())
@@ -107,6 +102,17 @@ impl Sender {
         let answer = request.send().await.map_err(|error| told(&error))?;
         Ok(answer.status().as_u16())
     }
+}
+
+/// Trusts the roots of the system.
+pub(crate) fn tls_config() -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
 }
 
 /// `v1,` and the HMAC of id, time and body.

@@ -6,6 +6,7 @@ mod crew;
 mod drain;
 mod enqueue;
 mod ground;
+mod http;
 mod latency;
 mod load;
 mod marks;
@@ -42,7 +43,8 @@ Examples:
   tenure bench enqueue --one-by-one
   tenure bench latency --markdown
   tenure bench steady --seconds 600
-  tenure bench soak --rate 10000 --seconds 600";
+  tenure bench soak --rate 10000 --seconds 600
+  tenure bench http";
 
 /// Measure how fast it is here
 #[derive(Debug, Args)]
@@ -73,6 +75,8 @@ enum Phase {
     Steady(steady::Steady),
     /// The same twice, without and with a transaction that is left open
     Soak(soak::Soak),
+    /// The same work over HTTP and over SQL, and what it costs to keep many waiting
+    Http(http::Http),
 }
 
 impl Bench {
@@ -110,6 +114,7 @@ impl Phase {
             Phase::Latency(latency) => latency.check(),
             Phase::Steady(steady) => steady.check(),
             Phase::Soak(soak) => soak.check(),
+            Phase::Http(http) => http.check(),
         }
     }
 
@@ -120,6 +125,7 @@ impl Phase {
             Phase::Latency(latency) => latency.run(ground).await,
             Phase::Steady(steady) => steady.run(ground).await,
             Phase::Soak(soak) => soak.run(place, ground).await,
+            Phase::Http(http) => http.run(ground).await,
         }
     }
 }

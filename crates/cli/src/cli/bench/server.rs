@@ -113,6 +113,19 @@ impl Server {
         get(&row, 0)
     }
 
+    /// Connections of whoever calls itself so.
+    pub(super) async fn connections(&self, application: &str) -> Outcome<i64> {
+        let row = self
+            .client
+            .query_typed_one(
+                "select count(*) from pg_stat_activity where application_name = $1",
+                &[(&application, Type::TEXT)],
+            )
+            .await
+            .map_err(tenure::Error::from)?;
+        get(&row, 0)
+    }
+
     /// Dead rows of the hot tables, and the size of the database.
     pub(super) async fn weight(&self) -> Outcome<(i64, i64)> {
         let row = self

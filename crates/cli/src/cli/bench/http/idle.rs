@@ -1,0 +1,73 @@
+//! What it costs to keep many waiting: claims without work, and followers of the events.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::served::{APPLICATION, Served};
+use super::way::client;
+use crate::cli::bench::report::{Report, thousands};
+use crate::cli::bench::server::Server;
+use crate::errors::Outcome;
+
+/// How long it takes until all wait: a connection, a claim that finds nothing, a park.
+const SETTLED: Duration = Duration::from_secs(5);
+
+/// Lets so many wait, of both sorts, and tells what each costs the server.
+pub(super) async fn measure(
+    served: &Served,
+    server: &Server,
+    count: usize,
+    connections: usize,
+    report: &mut Report,
+) -> Outcome {
+    let mut found = serde_json::Map::new();
+    for (name, follows) in [("long_polls", false), ("followers", true)] {
+        let before = served.memory();
+        let mut waiting = JoinSet::new();
+        for at in 0..count {
+            // Each has a connection of its own, as clients on other machines would have.
+            let client = client()?;
+            let (url, key) = (served.url.clone(), served.key.clone());
+            waiting.spawn(async move {
+                let request = match follows {
+                    true => client
+                        .get(format!("{url}/v1/events"))
+                        .header("accept", "text/event-stream"),
+                    false => client
+                        .post(format!("{url}/v1/jobs/claim"))
+                        .header("content-type", "application/json")
+                        .body(
+                            json!({"worker": format!("idle {at}"), "kinds": ["bench.nothing"], "wait_seconds": 40})
+                                .to_string(),
+                        ),
+                };
+                let answer = request.bearer_auth(key).send().await?;
+                let mut body = answer.bytes_stream();
+                while let Some(part) = body.next().await {
+                    part?;
+                }
+                Ok::<_, reqwest::Error>(())
+            });
+        }
+        tokio::time::sleep(SETTLED).await;
+        let (after, used) = (served.memory(), server.connections(APPLICATION).await?);
+        let alive = waiting.len();
+        waiting.abort_all();
+        let each = before
+            .zip(after)
+            .map(|(before, after)| after.saturating_sub(before) / count as u64);
+        found.insert(
+            name.to_owned(),
+            json!({"count": alive, "bytes_each": each, "database_connections": used}),
+        );
+        let told = format!(
+            "{alive} cost {} bytes each, and {used} connections to the database (of {connections} and one to listen)",
+            each.map_or_else(|| "?".to_owned(), |each| thousands(each as f64)),
+        );
+        report.facts.add(name.replace('_', " "), told);
+    }
+    report.put("idle", &found)
+}
