@@ -1,0 +1,208 @@
+//! TLS, over real sockets.
+
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion};
+use tempfile::TempDir;
+
+use crate::served::{Served, Wire};
+use crate::workbench::{Workbench, check_refusal, eventually};
+
+/// A certificate for this machine, in files.
+struct Identity {
+    directory: TempDir,
+    made: rcgen::CertifiedKey<rcgen::KeyPair>,
+}
+
+impl Identity {
+    fn new() -> Identity {
+        let identity = Identity {
+            directory: tempfile::tempdir().expect("a directory"),
+            made: Identity::made(),
+        };
+        identity.write();
+        identity
+    }
+
+    fn made() -> rcgen::CertifiedKey<rcgen::KeyPair> {
+        rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate")
+    }
+
+    fn write(&self) {
+        std::fs::write(self.cert(), self.made.cert.pem()).expect("write");
+        std::fs::write(self.key(), self.made.signing_key.serialize_pem()).expect("write");
+    }
+
+    /// Another one, in the same files.
+    fn renew(&mut self) {
+        self.made = Identity::made();
+        self.write();
+    }
+
+    fn cert(&self) -> PathBuf {
+        self.directory.path().join("cert.pem")
+    }
+
+    fn key(&self) -> PathBuf {
+        self.directory.path().join("key.pem")
+    }
+
+    fn arguments(&self) -> [String; 4] {
+        let path = |path: PathBuf| path.display().to_string();
+        [
+            "--tls-cert".into(),
+            path(self.cert()),
+            "--tls-key".into(),
+            path(self.key()),
+        ]
+    }
+
+    /// A connection of somebody who trusts this certificate alone.
+    fn connect(
+        &self,
+        server: &Served,
+        protocol: &str,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Wire<StreamOwned<ClientConnection, TcpStream>> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.made.cert.der().clone()).expect("a root");
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(versions)
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        let name = ServerName::try_from("localhost").expect("a name");
+        let connection = ClientConnection::new(Arc::new(config), name).expect("a client");
+        let socket = server.connect().0.into_inner();
+        Wire(BufReader::new(StreamOwned::new(connection, socket)))
+    }
+}
+
+fn start(bench: &Workbench, identity: &Identity, arguments: &[&str]) -> Served {
+    let tls = identity.arguments();
+    let tls = tls.iter().map(String::as_str);
+    Served::start(bench, &tls.chain(arguments.iter().copied()).collect::<Vec<_>>())
+}
+
+#[tokio::test]
+async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
+    let bench = Workbench::open().await;
+    let identity = Identity::new();
+    let server = start(&bench, &identity, &["--handshake-seconds", "1"]);
+    assert_eq!(server.ready["ready"], format!("https://{}", server.address));
+    for versions in [&[&TLS13], &[&TLS12]] {
+        let mut wire = identity.connect(&server, "http/1.1", versions);
+        assert_eq!(wire.get("/healthz").status, 200);
+        assert_eq!(wire.get("/healthz").status, 200, "more than once on one connection");
+    }
+    let mut plain = server.connect();
+    plain.get("/healthz").refused(400, "request_invalid");
+    assert_eq!(plain.rest(), "");
+    assert_eq!(server.talk(b""), "", "who says nothing is cut off");
+    assert_eq!(server.talk(b"\x16\x03"), "", "who does not go on, too");
+    assert!(!server.log().contains("encrypted"), "{}", server.log());
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_where_the_client_prefers_it() {
+    let bench = Workbench::open().await;
+    let identity = Identity::new();
+    let mut server = start(&bench, &identity, &[]);
+    let mut wire = identity.connect(&server, "h2", &[&TLS13]);
+    let mut request = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    // Empty settings, and the head of a request: GET, https, the path, the host, from the static table of HPACK.
+    request.extend([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    let mut head = vec![0x82, 0x87, 0x04, 8];
+    head.extend(b"/healthz");
+    head.extend([0x01, 4]);
+    head.extend(b"here");
+    request.extend([0, 0, head.len() as u8, 1, 0x05, 0, 0, 0, 1]);
+    request.extend(head);
+    wire.send(&request);
+    assert_eq!(wire.0.get_ref().conn.alpn_protocol(), Some(&b"h2"[..]));
+    let answer = eventually("an answer", || {
+        let (kind, payload) = frame(&mut wire);
+        // Each of its settings is acknowledged, as the protocol wants.
+        if kind == 4 && !payload.is_empty() {
+            wire.send(&[0, 0, 0, 4, 1, 0, 0, 0, 0]);
+        }
+        (kind == 1).then_some(payload)
+    });
+    assert_eq!(answer[0], 0x88, "200, from the static table");
+    server.signal("-TERM");
+    assert!(server.ended().success(), "an idle connection keeps nobody");
+}
+
+/// The kind and the payload of the next frame.
+fn frame(wire: &mut Wire<impl Read + Write>) -> (u8, Vec<u8>) {
+    let mut head = [0; 9];
+    wire.0.read_exact(&mut head).expect("a frame");
+    let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+    wire.0.read_exact(&mut payload).expect("its payload");
+    (head[3], payload)
+}
+
+#[tokio::test]
+async fn a_renewed_certificate_is_taken_without_a_restart() {
+    let bench = Workbench::open().await;
+    let mut identity = Identity::new();
+    let server = start(&bench, &identity, &[]);
+    let mut old = identity.connect(&server, "http/1.1", &[&TLS13]);
+    assert_eq!(old.get("/healthz").status, 200);
+    // A key that does not belong to it changes nothing.
+    std::fs::write(identity.key(), Identity::made().signing_key.serialize_pem()).expect("write");
+    server.signal("-HUP");
+    eventually("a warning", || {
+        server
+            .log()
+            .contains("the old certificate stays in force")
+            .then_some(())
+    });
+    assert_eq!(
+        identity.connect(&server, "http/1.1", &[&TLS13]).get("/healthz").status,
+        200
+    );
+    identity.renew();
+    server.signal("-HUP");
+    eventually("the new one", || {
+        server.log().contains("the certificate was read again").then_some(())
+    });
+    assert_eq!(
+        identity.connect(&server, "http/1.1", &[&TLS13]).get("/healthz").status,
+        200
+    );
+    assert_eq!(old.get("/healthz").status, 200, "who is connected stays connected");
+}
+
+#[tokio::test]
+async fn a_certificate_that_cannot_be_used_is_refused_at_the_start() {
+    let bench = Workbench::open().await;
+    let (identity, other) = (Identity::new(), Identity::new());
+    let [cert, key] = [identity.cert(), other.key()].map(|path| path.display().to_string());
+    for (cert, key) in [
+        (Some(cert.as_str()), None),
+        (None, Some(key.as_str())),
+        (Some(cert.as_str()), Some(key.as_str())),
+        (Some("/nowhere"), Some(key.as_str())),
+        (Some(key.as_str()), Some(key.as_str())),
+        (Some(cert.as_str()), Some(cert.as_str())),
+    ] {
+        let refusal = || {
+            let mut command = bench.command(["serve", "--listen", "127.0.0.1:0"]);
+            for (option, value) in [("--tls-cert", cert), ("--tls-key", key)] {
+                if let Some(value) = value {
+                    command.args([option, value]);
+                }
+            }
+            command
+        };
+        check_refusal(refusal, "config_invalid");
+    }
+}
