@@ -53,7 +53,7 @@ async fn no_secret_reaches_the_log_wherever_it_was_put() {
         &format!("{bearer}\r\nIdempotency-Key: {key}"),
         "{\"kind\": \"a\"}",
     );
-    talk(format!("{} / HTTP/1.1\r\nHost: here\r\n\r\n", "BREW"));
+    talk(format!("{key} / HTTP/1.1\r\nHost: here\r\n\r\n"));
     let made = post(
         "/v1/keys",
         &bearer,
@@ -68,6 +68,10 @@ async fn no_secret_reaches_the_log_wherever_it_was_put() {
     let log = eventually("the last line", || {
         Some(server.log()).filter(|log| log.contains("the-last"))
     });
+    assert!(
+        log.contains("tnr_***"),
+        "what got as far as the log is masked there: {log}"
+    );
     let made_secret = made.rsplit('_').next().expect("a secret");
     for line in log.lines() {
         let told: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));

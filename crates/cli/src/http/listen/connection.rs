@@ -36,6 +36,8 @@ const STREAMS_MAX: u32 = 200;
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// How often a connection of HTTP/2 is looked at, at most.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long a client of HTTP/2 may take to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(5);
 /// How long somebody who is refused may take.
 const REFUSAL_WITHIN: Duration = Duration::from_secs(5);
 /// How the first byte of TLS reads.
@@ -147,14 +149,12 @@ impl Connection {
                     if self.activity.is_stuck(limits.write) {
                         return tracing::debug!(peer = %self.peer, "cut off: the client does not read its answer");
                     }
-                    match leaving {
-                        false if self.activity.is_idle(limits.head) => {
-                            leaving = true;
-                            connection.as_mut().graceful_shutdown();
-                        }
-                        // It was told to go, and has nothing to wait for.
-                        true if self.activity.is_idle(limits.head + limits.write) => return,
-                        _ => {}
+                    if !leaving && self.activity.is_idle(limits.head) {
+                        leaving = true;
+                        connection.as_mut().graceful_shutdown();
+                    } else if leaving && self.activity.is_idle(GOODBYE) {
+                        // It was told to go, has nothing to wait for, and stays.
+                        return;
                     }
                 }
             }
