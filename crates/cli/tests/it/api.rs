@@ -19,7 +19,7 @@ pub(crate) type Reply = (u16, Value);
 
 impl Api {
     pub(crate) fn start(bench: &Workbench) -> Api {
-        let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]);
+        let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json", "--log", "warn"]);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("run");
         let mut line = String::new();
         let output = child.stdout.take().expect("its output");

@@ -116,15 +116,7 @@ async fn http_2_is_spoken_where_the_client_prefers_it() {
     let identity = Identity::new();
     let mut server = start(&bench, &identity, &[]);
     let mut wire = identity.connect(&server, "h2", &[&TLS13]);
-    let mut request = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    // Empty settings, and the head of a request: GET, https, the path, the host, from the static table of HPACK.
-    request.extend([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-    let mut head = vec![0x82, 0x87, 0x04, 8];
-    head.extend(b"/healthz");
-    head.extend([0x01, 4]);
-    head.extend(b"here");
-    request.extend([0, 0, head.len() as u8, 1, 0x05, 0, 0, 0, 1]);
-    request.extend(head);
+    let request = [opening(&[]), head("/healthz")].concat();
     wire.send(&request);
     assert_eq!(wire.0.get_ref().conn.alpn_protocol(), Some(&b"h2"[..]));
     let answer = loop {
@@ -138,6 +130,39 @@ async fn http_2_is_spoken_where_the_client_prefers_it() {
     while frame(&mut wire).is_some() {}
     assert!(server.ended().success());
     assert!(!server.log().contains("cut off"), "{}", server.log());
+}
+
+#[tokio::test]
+async fn who_holds_a_connection_of_http_2_for_nothing_is_cut_off() {
+    let bench = Workbench::open().await;
+    let identity = Identity::new();
+    let server = start(&bench, &identity, &["--head-seconds", "1", "--write-seconds", "1"]);
+    let mut idle = identity.connect(&server, "h2", &[&TLS13]);
+    idle.send(&opening(&[]));
+    while frame(&mut idle).is_some() {}
+    // A window of nothing: the answer is there, and cannot be sent.
+    let mut shut = identity.connect(&server, "h2", &[&TLS13]);
+    shut.send(&[opening(&[0, 4, 0, 0, 0, 0]), head("/openapi.json")].concat());
+    let mut answered = false;
+    while let Some((kind, _)) = frame(&mut shut) {
+        answered |= kind == HEADERS;
+    }
+    assert!(answered);
+}
+
+/// How a client of HTTP/2 begins, with these settings.
+fn opening(settings: &[u8]) -> Vec<u8> {
+    let length = settings.len() as u8;
+    let frame = [0, 0, length, SETTINGS, 0, 0, 0, 0, 0];
+    [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame, settings].concat()
+}
+
+/// The first request of a connection: GET, https, the path and the host, from the static table of HPACK.
+fn head(path: &str) -> Vec<u8> {
+    let length = path.len() as u8;
+    let fields = [&[0x82, 0x87, 0x04, length], path.as_bytes(), &[0x01, 4], b"here"].concat();
+    let frame = [0, 0, fields.len() as u8, HEADERS, 0x05, 0, 0, 0, 1];
+    [&frame[..], &fields].concat()
 }
 
 const HEADERS: u8 = 1;

@@ -76,6 +76,7 @@ async fn more_clients_than_there_is_room_for_are_told_so() {
     reply.refused(503, "server_busy");
     assert!(reply.head.contains("retry-after: 1") && reply.head.contains("connection: close"));
     assert_eq!(outside.rest(), "");
+    assert!(server.log().contains("clients are refused"), "{}", server.log());
     for wire in &mut inside {
         assert_eq!(wire.get("/healthz").status, 200, "those who were there first stay");
     }

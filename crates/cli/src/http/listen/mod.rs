@@ -11,7 +11,7 @@ mod tls;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use tenure_core::codes;
@@ -22,9 +22,12 @@ use tokio::task::JoinSet;
 use self::connection::Connection;
 pub(crate) use self::tls::Certificates;
 use super::problem::Problem;
+use crate::stop::closed;
 
 /// Clients beyond the limit that are told so at the same time; more wait until they are accepted.
 const REFUSALS_MAX: usize = 64;
+/// How often the log tells that clients are refused.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 /// How long to wait when nothing can be accepted, as when the process has no file descriptors left.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
 
@@ -104,8 +107,9 @@ pub(super) async fn listen(
         ending: ending.clone(),
     });
     let mut connections = JoinSet::new();
-    let ended = crate::stop::closed(ending);
+    let ended = closed(ending);
     tokio::pin!(ended);
+    let mut told: Option<Instant> = None;
     loop {
         let (stream, peer, duty, permit) = tokio::select! {
             biased;
@@ -113,6 +117,13 @@ pub(super) async fn listen(
             admitted = admit(&listener, &room, &spare) => admitted,
         };
         while connections.try_join_next().is_some() {}
+        if matches!(duty, Duty::Refuse(_)) && told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+            tracing::warn!(
+                clients_max = house.limits.clients_max,
+                "clients are refused: there is no room for more"
+            );
+            told = Some(Instant::now());
+        }
         let connection = Connection::new(house.clone(), peer, duty);
         connections.spawn(async move {
             connection.run(stream).await;
