@@ -182,3 +182,71 @@ fn full() -> Problem {
     )
     .retry_after(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use axum::body::{Body, Bytes, HttpBody};
+    use axum::routing::get;
+    use hyper::body::Frame;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::watch;
+
+    use super::*;
+
+    /// An answer that goes on until this is ready.
+    struct Stream(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+    impl HttpBody for Stream {
+        type Data = Bytes;
+        type Error = axum::Error;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+            self.0.as_mut().poll(context).map(|()| None)
+        }
+    }
+
+    /// Asks for a stream, ends the server once it has begun, and answers what came then and how many were cut off.
+    async fn end_with(
+        until: impl FnOnce(watch::Receiver<()>) -> Stream + Clone + Send + Sync + 'static,
+    ) -> (Vec<u8>, usize) {
+        let (ending, ended) = watch::channel(());
+        let of_route = ended.clone();
+        let route = get(async move || Body::new(until(of_route)));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let mut client = TcpStream::connect(listener.local_addr().expect("it"))
+            .await
+            .expect("connect");
+        let limits = Limits {
+            drain: Duration::from_millis(100),
+            ..Limits::default()
+        };
+        let serving = tokio::spawn(listen(listener, Router::new().route("/", route), limits, None, ended));
+        client
+            .write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+            .await
+            .expect("it reads");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(client.read_u8().await.expect("the head"));
+        }
+        drop(ending);
+        let mut rest = Vec::new();
+        // One that is cut off may end with an error.
+        let _ = client.read_to_end(&mut rest).await;
+        (rest, serving.await.expect("it ends"))
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_ends_with_the_server_ends_well_and_any_other_is_cut_off() {
+        let (rest, cut_off) = end_with(|ended| Stream(Box::pin(closed(ended)))).await;
+        assert_eq!((rest.as_slice(), cut_off), (&b"0\r\n\r\n"[..], 0));
+        let (rest, cut_off) = end_with(|_| Stream(Box::pin(std::future::pending()))).await;
+        assert_eq!((rest.as_slice(), cut_off), (&b""[..], 1));
+    }
+}

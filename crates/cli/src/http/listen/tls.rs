@@ -1,5 +1,6 @@
 //! The server's certificate, read again when it was renewed.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
@@ -9,29 +10,48 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tenure_core::{Refusal, codes};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Mutex;
+
+use crate::errors::Outcome;
 
 /// The name of HTTP/2 in a handshake.
 pub(super) const HTTP_2: &[u8] = b"h2";
 const HTTP_1_1: &[u8] = b"http/1.1";
 
 /// How often it is looked whether the files have changed.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Certificate and key of the server, from two files.
 pub(crate) struct Certificates {
     cert: PathBuf,
     key: PathBuf,
     current: RwLock<Arc<ServerConfig>>,
+    /// What tells of a change. Heard from the beginning, so that nothing is missed while the server starts.
+    news: Mutex<News>,
 }
+
+struct News {
+    hang_up: Signal,
+    /// The files as they were read.
+    seen: [Option<State>; 2],
+}
+
+/// By what a change of a file is seen: when it was written, how long it is, and which one it is.
+type State = (SystemTime, u64, u64);
 
 impl Certificates {
     /// Reads them.
-    pub(crate) fn read(cert: &Path, key: &Path) -> Result<Certificates, Refusal> {
+    pub(crate) fn read(cert: &Path, key: &Path) -> Outcome<Certificates> {
+        let news = News {
+            hang_up: signal(SignalKind::hangup())?,
+            seen: [cert, key].map(state),
+        };
         Ok(Certificates {
             cert: cert.to_owned(),
             key: key.to_owned(),
             current: RwLock::new(Arc::new(config(cert, key)?)),
+            news: Mutex::new(news),
         })
     }
 
@@ -42,25 +62,18 @@ impl Certificates {
 
     /// Reads them again on SIGHUP, and when one of the files has changed. What cannot be read leaves the old ones in force:
     /// whoever renews replaces one file after the other.
-    pub(crate) async fn follow(self: Arc<Certificates>) -> std::io::Result<()> {
-        let mut hang_up = signal(SignalKind::hangup())?;
-        let mut seen = self.state();
+    pub(crate) async fn follow(self: Arc<Certificates>) {
+        let mut news = self.news.lock().await;
         loop {
-            tokio::select! {
-                told = hang_up.recv() => {
-                    if told.is_none() {
-                        return Ok(());
-                    }
-                    seen = self.state();
-                }
-                () = tokio::time::sleep(LOOK_EVERY) => {
-                    let now = self.state();
-                    if now == seen {
-                        continue;
-                    }
-                    seen = now;
-                }
+            let told = tokio::select! {
+                told = news.hang_up.recv() => told.is_some(),
+                () = tokio::time::sleep(LOOK_EVERY) => false,
+            };
+            let now = [&self.cert, &self.key].map(|path| state(path));
+            if !told && now == news.seen {
+                continue;
             }
+            news.seen = now;
             match config(&self.cert, &self.key) {
                 Ok(config) => {
                     *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
@@ -70,14 +83,11 @@ impl Certificates {
             }
         }
     }
+}
 
-    /// By what a change is seen.
-    fn state(&self) -> [Option<(SystemTime, u64)>; 2] {
-        [&self.cert, &self.key].map(|path| {
-            let found = std::fs::metadata(path).ok()?;
-            Some((found.modified().ok()?, found.len()))
-        })
-    }
+fn state(path: &Path) -> Option<State> {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.modified().ok()?, found.len(), found.ino()))
 }
 
 /// TLS 1.2 or newer, HTTP/2 rather than 1.1.
