@@ -14,12 +14,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::connect::{Place, without_password};
+use crate::connect::Place;
 use crate::errors::{Outcome, refuse};
 use crate::http::{self, Certificates, Limits, Server};
 use crate::logs;
 use crate::output::{Format, Output};
-use crate::settings::{Flags, Settings};
+use crate::settings::{Flags, Settings, masked};
 use crate::stop::{Stop, closed};
 
 /// Where the API is, unless somebody says otherwise.
@@ -45,7 +45,7 @@ impl Serve {
         let settings = Settings::find(&self.flags, &place)?;
         logs::start(settings.value("log")?, settings.value("log_format")?);
         for warning in settings.warnings() {
-            out.warn(&warning);
+            tracing::warn!("{warning}");
         }
         let certificates = match settings.tls()? {
             Some((cert, key)) => Some(Arc::new(Certificates::read(cert, key)?)),
@@ -70,12 +70,12 @@ impl Serve {
         let address = listener.local_addr()?;
         let scheme = if certificates.is_some() { "https" } else { "http" };
         if certificates.is_none() && !address.ip().is_loopback() {
-            out.warn(&format!(
+            tracing::warn!(
                 "{address} can be reached by others, and nothing is encrypted: give it --tls-cert and --tls-key, or put \
                  something that speaks TLS before it."
-            ));
+            );
         }
-        let limits = within_descriptors(settings.limits()?, connections_max, out);
+        let limits = within_descriptors(settings.limits()?, connections_max);
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
         if !settings.value::<bool>("no_services")? {
@@ -87,14 +87,16 @@ impl Serve {
         let listen_url = settings.text("listen_url").unwrap_or(&url);
         let server = Server::new(pool.clone(), listen_url, limits);
         let server = tokio::spawn(http::serve(server, listener, certificates, closed(ended)));
-        let (shown, _) = without_password(&url);
+        let ready = format!("{scheme}://{address}");
         match out.format {
-            Format::Json => out.json(
-                &json!({"ready": format!("{scheme}://{address}"), "database": shown, "pid": std::process::id()}),
-            )?,
-            _ => out.text(&format!("ready: {scheme}://{address}"))?,
+            Format::Json => {
+                out.json(&json!({"ready": ready, "database": masked(&url), "pid": std::process::id()}))?;
+            }
+            _ => out.text(&format!("ready: {ready}"))?,
         }
+        tracing::info!(%address, tls = scheme == "https", version = env!("CARGO_PKG_VERSION"), "serving");
         stop.asked().await;
+        tracing::info!("asked to stop: what has begun is finished");
         drop(ending);
         tokio::select! {
             _ = async { let _ = server.await; services.join_all().await } => {}
@@ -107,7 +109,7 @@ impl Serve {
 }
 
 /// Takes as many file descriptors as the system gives, and no more clients than there are descriptors for.
-fn within_descriptors(mut limits: Limits, connections: usize, out: Output) -> Limits {
+fn within_descriptors(mut limits: Limits, connections: usize) -> Limits {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return limits;
     };
@@ -118,10 +120,10 @@ fn within_descriptors(mut limits: Limits, connections: usize, out: Output) -> Li
     let given = usize::try_from(given).unwrap_or(usize::MAX);
     let room = given.saturating_sub(connections + DESCRIPTORS_SPARE).max(1);
     if room < limits.clients_max {
-        out.warn(&format!(
+        tracing::warn!(
             "The system lets this process have {given} open files: no more than {room} clients at once, not {}.",
             limits.clients_max
-        ));
+        );
         limits.clients_max = room;
     }
     limits

@@ -252,7 +252,7 @@ fn as_json(value: &str) -> Value {
 }
 
 /// Without secrets, wherever they stand in it.
-fn masked(value: &str) -> String {
+pub(crate) fn masked(value: &str) -> String {
     let value = match without_password(value) {
         // Masking leaves an address alone that has no user.
         (rest, Some(_)) => rest.replacen('@', ":***@", 1),

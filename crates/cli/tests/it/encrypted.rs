@@ -1,7 +1,9 @@
 //! TLS, over real sockets.
 
+use std::fs::Permissions;
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,6 +39,7 @@ impl Identity {
     fn write(&self) {
         std::fs::write(self.cert(), self.made.cert.pem()).expect("write");
         std::fs::write(self.key(), self.made.signing_key.serialize_pem()).expect("write");
+        std::fs::set_permissions(self.key(), Permissions::from_mode(0o600)).expect("chmod");
     }
 
     /// Another one, in the same files.
@@ -83,9 +86,7 @@ impl Identity {
         let socket = server.connect().0.into_inner();
         Wire(BufReader::new(StreamOwned::new(connection, socket)))
     }
-}
 
-impl Identity {
     /// Whether the server has this certificate now.
     fn is_shown_by(&self, server: &Served) -> bool {
         let mut stream = self.connect(server, "http/1.1", &[&TLS13]).0.into_inner();
@@ -115,7 +116,19 @@ async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     assert_eq!(plain.rest(), "");
     assert_eq!(server.talk(b""), "", "who says nothing is cut off");
     assert_eq!(server.talk(b"\x16\x03"), "", "who does not go on, too");
-    assert!(!server.log().contains("encrypted"), "{}", server.log());
+}
+
+#[tokio::test]
+async fn who_can_be_reached_by_others_without_tls_is_warned() {
+    let bench = Workbench::open().await;
+    let everywhere = ["--listen", "0.0.0.0:0"];
+    let warned = |server: &Served| {
+        eventually("its log", || Some(server.log()).filter(|log| log.contains("serving")))
+            .contains("nothing is encrypted")
+    };
+    assert!(warned(&Served::start(&bench, &everywhere)));
+    assert!(!warned(&Served::start(&bench, &[])));
+    assert!(!warned(&start(&bench, &Identity::new(), &everywhere)));
 }
 
 #[tokio::test]

@@ -38,8 +38,10 @@ impl Served {
     fn run(mut command: Command, arguments: &[&str]) -> Served {
         let directory = tempfile::tempdir().expect("a directory");
         let log = File::create(directory.path().join("log")).expect("a log");
-        command.args(["--listen", "127.0.0.1:0", "--json"]);
-        command.args(arguments).stdout(Stdio::piped()).stderr(log);
+        if !arguments.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        command.arg("--json").args(arguments).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().expect("run");
         let mut line = String::new();
         let output = child.stdout.take().expect("its output");
