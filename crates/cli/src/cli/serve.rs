@@ -44,13 +44,13 @@ impl Serve {
         }
         let settings = Settings::find(&self.flags, &place)?;
         logs::start(settings.value("log")?, settings.value("log_format")?);
-        for warning in settings.warnings() {
-            tracing::warn!("{warning}");
-        }
         let certificates = match settings.tls()? {
             Some((cert, key)) => Some(Arc::new(Certificates::read(cert, key)?)),
             None => None,
         };
+        for warning in settings.warnings() {
+            tracing::warn!("{warning}");
+        }
         // Where there is a certificate, SIGHUP is for that.
         let mut stop = match certificates {
             Some(_) => Stop::listen_but_for_hang_up()?,
