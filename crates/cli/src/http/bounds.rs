@@ -98,13 +98,55 @@ pub(super) async fn within(mut request: Request, next: Next) -> Response {
             format!("It gives up after {} seconds.", ANSWER_MAX.as_secs()),
             "What was asked may have been done: look before you ask again.",
         );
-        problem.retry_after(1).into_response()
+        problem.into_response()
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use axum::Router;
+    use axum::body::{Body, Bytes, HttpBody};
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+    use http_body_util::BodyExt;
+    use hyper::body::Frame;
+    use hyper::service::Service;
+    use hyper_util::service::TowerToHyperService;
+
     use super::*;
+
+    /// A stream that has nothing to say yet.
+    struct Silence;
+
+    impl HttpBody for Silence {
+        type Data = Bytes;
+        type Error = axum::Error;
+
+        fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_begins_in_time_and_goes_on_for_as_long_as_it_likes() {
+        let router = Router::new()
+            .route("/late", get(std::future::pending::<()>))
+            .route("/stream", get(async || Body::new(Silence)))
+            .layer(from_fn(within));
+        let ask = async |path: &str| {
+            let request = Request::builder().uri(path).body(Body::empty()).expect("a request");
+            let service = TowerToHyperService::new(router.clone());
+            service.call(request).await.expect("an answer")
+        };
+        assert_eq!(ask("/late").await.status(), 503);
+        let mut stream = ask("/stream").await;
+        assert_eq!(stream.status(), 200);
+        let more = tokio::time::timeout(10 * ANSWER_MAX, stream.frame()).await;
+        assert!(more.is_err(), "it is still going on");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_waits_for_room_and_is_refused_when_there_is_none() {
