@@ -43,7 +43,7 @@ pub(super) async fn logged(mut request: Request, next: Next) -> Response {
         .get::<ConnectInfo<SocketAddr>>()
         .map(|info| info.0.ip());
 
-    let span = tracing::error_span!("request", id = %id);
+    let span = tracing::error_span!("request", request_id = %id);
     let mut response = next.run(request).instrument(span.clone()).await;
 
     let _entered = span.enter();

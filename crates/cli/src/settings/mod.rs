@@ -239,7 +239,7 @@ fn invalid(key: &str, value: &str, why: &str, origin: &Origin) -> Failure {
         codes::CONFIG_INVALID,
         format!("The setting {key} cannot be {:?}.", masked(value)),
         format!("{}. It comes from {from}.", why.trim_end_matches('.')),
-        "`tenure serve --help` says what it takes.",
+        "`tenure config explain` lists all settings and what they are for.",
     )
 }
 

@@ -16,6 +16,9 @@ use tempfile::TempDir;
 use crate::served::{Served, Wire};
 use crate::workbench::{Workbench, check_refusal, eventually};
 
+/// In seconds: soon over, and long enough for whoever is not slow on purpose.
+const SHORT: &str = "3";
+
 /// A certificate for this machine, in files.
 struct Identity {
     directory: TempDir,
@@ -104,7 +107,7 @@ fn start(bench: &Workbench, identity: &Identity, arguments: &[&str]) -> Served {
 async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     let bench = Workbench::open().await;
     let identity = Identity::new();
-    let server = start(&bench, &identity, &["--handshake-seconds", "1"]);
+    let server = start(&bench, &identity, &["--handshake-seconds", SHORT]);
     assert_eq!(server.ready["ready"], format!("https://{}", server.address));
     for versions in [&[&TLS13], &[&TLS12]] {
         let mut wire = identity.connect(&server, "http/1.1", versions);
@@ -157,7 +160,7 @@ async fn http_2_is_spoken_where_the_client_prefers_it() {
 async fn who_holds_a_connection_of_http_2_for_nothing_is_cut_off() {
     let bench = Workbench::open().await;
     let identity = Identity::new();
-    let server = start(&bench, &identity, &["--head-seconds", "1", "--write-seconds", "1"]);
+    let server = start(&bench, &identity, &["--head-seconds", SHORT, "--write-seconds", SHORT]);
     let mut idle = identity.connect(&server, "h2", &[&TLS13]);
     idle.send(&opening(&[]));
     while frame(&mut idle).is_some() {}

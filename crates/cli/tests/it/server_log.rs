@@ -128,7 +128,10 @@ async fn every_request_has_a_name_and_a_line() {
         ),
         "{told}"
     );
-    assert!(told["ms"].is_number() && told["span"]["id"] == "mine-1", "{told}");
+    assert!(
+        told["ms"].is_number() && told["span"]["request_id"] == "mine-1",
+        "{told}"
+    );
     let told = line(&made);
     assert_eq!(
         (&told["status"], &told["level"]),

@@ -8,6 +8,9 @@ use crate::api::key;
 use crate::served::Served;
 use crate::workbench::{Workbench, eventually};
 
+/// In seconds: soon over, and long enough for whoever is not slow on purpose.
+const SHORT: &str = "3";
+
 fn post(key: &str, length: usize) -> String {
     format!(
         "POST /v1/jobs HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
@@ -19,26 +22,23 @@ fn post(key: &str, length: usize) -> String {
 async fn who_does_not_finish_a_request_is_cut_off() {
     let bench = Workbench::open().await;
     let key = key(&bench, "shop", &["--role", "producer"]);
-    let server = Served::start(&bench, &["--head-seconds", "1", "--body-seconds", "1"]);
-    assert_eq!(server.talk(b""), "", "nothing was asked");
-    assert_eq!(
-        server.talk(b"GET /healthz HTTP/1.1\r\nHost: he"),
-        "",
-        "no whole head came"
-    );
-    let mut wire = server.connect();
-    assert_eq!(wire.get("/healthz").status, 200);
-    assert_eq!(wire.rest(), "", "it asked once, and then no more");
-
-    let mut wire = server.connect();
-    wire.send(post(&key, 1000).as_bytes());
-    wire.send(b"{\"kind\":");
-    wire.reply().refused(408, "request_timeout");
-    assert_eq!(wire.rest(), "", "what comes now would belong to the old body");
-    let mut wire = server.connect();
-    wire.send(post(&key, 14).as_bytes());
-    wire.send(b"{\"kind\": \"a\"} ");
-    assert_eq!(wire.reply().status, 201, "who is quick is served");
+    let server = Served::start(&bench, &["--head-seconds", SHORT, "--body-seconds", SHORT]);
+    let silent = server.connect();
+    let mut halting = server.connect();
+    halting.send(b"GET /healthz HTTP/1.1\r\nHost: he");
+    let mut once = server.connect();
+    assert_eq!(once.get("/healthz").status, 200);
+    let mut slow = server.connect();
+    slow.send(post(&key, 1000).as_bytes());
+    slow.send(b"{\"kind\":");
+    assert_eq!(silent.rest(), "", "nothing was asked");
+    assert_eq!(halting.rest(), "", "no whole head came");
+    assert_eq!(once.rest(), "", "it asked once, and then no more");
+    slow.reply().refused(408, "request_timeout");
+    assert_eq!(slow.rest(), "", "what comes now would belong to the old body");
+    let mut quick = server.connect();
+    quick.send(format!("{}{}", post(&key, 13), "{\"kind\": \"a\"}").as_bytes());
+    assert_eq!(quick.reply().status, 201);
 }
 
 #[tokio::test]
