@@ -213,6 +213,7 @@ mod tests {
 
     /// Asks for a stream, ends the server once it has begun, and answers what came then and how many were cut off.
     async fn end_with(
+        drain: Duration,
         until: impl FnOnce(watch::Receiver<()>) -> Stream + Clone + Send + Sync + 'static,
     ) -> (Vec<u8>, usize) {
         let (ending, ended) = watch::channel(());
@@ -223,7 +224,7 @@ mod tests {
             .await
             .expect("connect");
         let limits = Limits {
-            drain: Duration::from_millis(100),
+            drain,
             ..Limits::default()
         };
         let serving = tokio::spawn(listen(listener, Router::new().route("/", route), limits, None, ended));
@@ -244,9 +245,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_that_ends_with_the_server_ends_well_and_any_other_is_cut_off() {
-        let (rest, cut_off) = end_with(|ended| Stream(Box::pin(closed(ended)))).await;
+        let (rest, cut_off) = end_with(Limits::default().drain, |ended| Stream(Box::pin(closed(ended)))).await;
         assert_eq!((rest.as_slice(), cut_off), (&b"0\r\n\r\n"[..], 0));
-        let (rest, cut_off) = end_with(|_| Stream(Box::pin(std::future::pending()))).await;
+        let (rest, cut_off) = end_with(Duration::from_millis(100), |_| Stream(Box::pin(std::future::pending()))).await;
         assert_eq!((rest.as_slice(), cut_off), (&b""[..], 1));
     }
 }
