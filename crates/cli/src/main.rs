@@ -5,13 +5,14 @@ mod connect;
 mod dev;
 mod errors;
 mod http;
+mod logs;
 mod output;
+mod settings;
 mod stop;
 mod temporary;
 mod values;
 mod webhooks;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -20,6 +21,9 @@ use tenure_core::codes;
 
 use crate::cli::Cli;
 use crate::errors::{Failure, Outcome};
+
+/// A command waits more than it computes; only a server has use for every core.
+const COMMAND_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     // The parser may have failed before it came to --json, so the raw arguments are asked; after -- they are another's.
@@ -45,25 +49,13 @@ fn run() -> Outcome {
         }
         Err(error) => return Err(errors::refusal_of(&error).into()),
     };
-    say_what_the_library_says();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if !cli.is_server() {
+        runtime.worker_threads(COMMAND_THREADS);
+    }
+    let runtime = runtime.enable_all().build()?;
     let outcome = runtime.block_on(cli.run());
     // A thread that waits for standard input must not keep a finished command from ending.
     runtime.shutdown_background();
     outcome
-}
-
-/// Warnings of the library to standard error; `RUST_LOG` asks for more.
-fn say_what_the_library_says() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .init();
 }

@@ -9,7 +9,8 @@ use crate::errors::Outcome;
 pub(crate) struct Stop {
     interrupt: Signal,
     terminate: Signal,
-    hang_up: Signal,
+    /// None, where it means something else.
+    hang_up: Option<Signal>,
 }
 
 impl Stop {
@@ -18,8 +19,14 @@ impl Stop {
         Ok(Stop {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
+            hang_up: Some(signal(SignalKind::hangup())?),
         })
+    }
+
+    /// The same, where SIGHUP means to read something again.
+    pub(crate) fn listen_but_for_hang_up() -> Outcome<Stop> {
+        let stop = Stop::listen()?;
+        Ok(Stop { hang_up: None, ..stop })
     }
 
     /// Waits until somebody asks.
@@ -27,7 +34,7 @@ impl Stop {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            _ = async { self.hang_up.as_mut()?.recv().await }, if self.hang_up.is_some() => {}
         }
     }
 }

@@ -139,6 +139,8 @@ codes! {
     TOO_MANY_ATTEMPTS          "too_many_attempts"          None,          429, EXIT_REFUSED,              "Too many wrong keys came from this address.";
     REQUEST_INVALID            "request_invalid"            None,          400, EXIT_USAGE,                "The request cannot be read.";
     REQUEST_TOO_LARGE          "request_too_large"          None,          413, EXIT_REFUSED,              "The body of the request is too large.";
+    REQUEST_TIMEOUT            "request_timeout"            None,          408, EXIT_REFUSED,              "The request did not come in time.";
+    SERVER_BUSY                "server_busy"                None,          503, EXIT_REFUSED,              "The server has no room or no time for this now.";
     MEDIA_TYPE_UNSUPPORTED     "media_type_unsupported"     None,          415, EXIT_USAGE,                "The body is not said to be JSON.";
     PATH_UNKNOWN               "path_unknown"               None,          404, EXIT_NOT_FOUND,            "There is nothing at this path.";
     METHOD_NOT_ALLOWED         "method_not_allowed"         None,          405, EXIT_USAGE,                "The path does not take this method.";

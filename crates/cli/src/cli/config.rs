@@ -1,4 +1,5 @@
-//! `tenure config`: settings of a tenant, or of the installation.
+//! `tenure config`: settings of a tenant, or of the installation, which are in the database; and those of a server, which
+//! are not.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -7,9 +8,10 @@ use tenure_core::{Refusal, codes};
 use tokio_postgres::Transaction;
 
 use super::Behalf;
-use crate::connect::Session;
+use crate::connect::{Place, Session};
 use crate::errors::Outcome;
-use crate::output::{Column, Format, shown};
+use crate::output::{Column, Format, Output, shown};
+use crate::settings::{Flags, Settings};
 
 const LIST: &[Column] = &[
     Column("KEY", "key"),
@@ -19,6 +21,14 @@ const LIST: &[Column] = &[
     Column("MIN", "value_min"),
     Column("MAX", "value_max"),
     Column("MEANING", "description"),
+];
+
+const EXPLAIN: &[Column] = &[
+    Column("KEY", "key"),
+    Column("VALUE", "value"),
+    Column("ORIGIN", "origin"),
+    Column("SOURCE", "source"),
+    Column("MEANING", "meaning"),
 ];
 
 #[derive(Debug, Subcommand)]
@@ -33,6 +43,11 @@ pub(crate) enum Config {
     /// List every key with its value and bounds
     #[command(visible_alias = "ls")]
     List,
+    /// Show the settings of `tenure serve`, and where each value comes from
+    ///
+    /// A flag goes before the environment, that before the file, that before the default. Give the flags that the server
+    /// gets, to see what they change. The settings in the database are listed by `tenure config list`.
+    Explain(Flags),
 }
 
 #[derive(Debug, Args)]
@@ -57,8 +72,13 @@ pub(crate) struct Set {
 }
 
 impl Config {
-    pub(super) async fn run(self, mut session: Session) -> Outcome {
+    pub(super) async fn run(self, place: Place, out: Output) -> Outcome {
+        if let Config::Explain(flags) = &self {
+            return explain(flags, &place, out);
+        }
+        let mut session = place.session(out).await?;
         match self {
+            Config::Explain(_) => unreachable!("it needs no database"),
             Config::Get { key } => {
                 let value = session.call(async |tx| config::config_get(tx, &key).await).await?;
                 let answer = json!({"key": key, "value": value});
@@ -71,6 +91,21 @@ impl Config {
             }
         }
     }
+}
+
+fn explain(flags: &Flags, place: &Place, out: Output) -> Outcome {
+    let settings = Settings::find(flags, place)?;
+    for warning in settings.warnings() {
+        out.warn(&warning);
+    }
+    out.list(
+        EXPLAIN,
+        &settings.explained(),
+        &["key", "value"],
+        "There are no settings.",
+    )?;
+    out.note("\nThese are the settings of a server. Those in the database, for all servers: tenure config list");
+    Ok(())
 }
 
 impl Set {

@@ -31,6 +31,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::connect::Place;
 use crate::dev;
 use crate::errors::Outcome;
+use crate::logs;
 use crate::output::{Format, Output};
 
 pub(crate) use errors::page as error_page;
@@ -173,8 +174,16 @@ enum Command {
 }
 
 impl Cli {
+    /// Whether it serves many at once.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
+
     /// Does what the command line asks for.
     pub(crate) async fn run(self) -> Outcome {
+        if !self.is_server() {
+            logs::start_for_commands();
+        }
         let out = self.globals.output();
         let place = Place::from(self.globals);
         match self.command {
@@ -196,7 +205,7 @@ impl Cli {
             Command::Tenant(command) => command.run(place.session(out).await?).await,
             Command::Login(command) => command.run(place.session(out).await?).await,
             Command::Key(command) => command.run(place.session(out).await?).await,
-            Command::Config(command) => command.run(place.session(out).await?).await,
+            Command::Config(command) => command.run(place, out).await,
             Command::Gate(command) => command.run(place.session(out).await?).await,
             Command::Reap(command) => command.run(place.session(out).await?).await,
             Command::Sweep(command) => command.run(place.session(out).await?).await,

@@ -1,10 +1,10 @@
 //! `tenure serve`: the API for programs in any language, on a database that is there.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::sync::Arc;
 
 use clap::Args;
-use ipnet::IpNet;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use tenure::Pool;
 use tenure::pool::PoolOptions;
@@ -14,36 +14,25 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::connect::{Place, without_password};
+use crate::connect::Place;
 use crate::errors::{Outcome, refuse};
-use crate::http::{self, Server};
+use crate::http::{self, Certificates, Limits, Server};
+use crate::logs;
 use crate::output::{Format, Output};
+use crate::settings::{Flags, Settings, masked};
 use crate::stop::{Stop, closed};
-use crate::webhooks::{self, Reach};
+use crate::webhooks;
 
 /// Where the API is, unless somebody says otherwise.
 pub(crate) const LISTEN: &str = "127.0.0.1:7373";
 
-/// How long requests that have begun are waited for at the end.
-const DRAIN: Duration = Duration::from_secs(20);
+/// File descriptors for all that is neither a client nor a database connection.
+const DESCRIPTORS_SPARE: usize = 64;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = LISTEN, env = "TENURE_LISTEN")]
-    listen: SocketAddr,
-    /// Database connections at most
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    connections: usize,
-    /// A direct way to the database, where PgBouncer stands between: new work is heard of there [default: the database]
-    #[arg(long, value_name = "URL")]
-    listen_url: Option<String>,
-    /// Leave reaper, retention, subscriptions and webhooks to another process
-    #[arg(long)]
-    no_services: bool,
-    /// Let webhooks go to this network though it is private, and without TLS too
-    #[arg(long, value_name = "NETWORK")]
-    webhook_allow: Vec<IpNet>,
+    #[command(flatten)]
+    flags: Flags,
     /// Print the OpenAPI document, and serve nothing
     #[arg(long)]
     openapi: bool,
@@ -54,25 +43,43 @@ impl Serve {
         if self.openapi {
             return out.text(&http::description());
         }
-        let mut stop = Stop::listen()?;
+        let settings = Settings::find(&self.flags, &place)?;
+        logs::start(settings.value("log")?, settings.value("log_format")?);
+        let certificates = match settings.tls()? {
+            Some((cert, key)) => Some(Arc::new(Certificates::read(cert, key)?)),
+            None => None,
+        };
+        for warning in settings.warnings() {
+            tracing::warn!("{warning}");
+        }
+        // Where there is a certificate, SIGHUP is for that.
+        let mut stop = match certificates {
+            Some(_) => Stop::listen_but_for_hang_up()?,
+            None => Stop::listen()?,
+        };
+        let place = place.configured(settings.database_of_file());
         let url = place.url().await?;
         // Refuses a schema that this program cannot work with.
         drop(place.session_at(&url, out).await?);
+        let connections_max = settings.value("connections")?;
         let options = PoolOptions {
-            connections_max: self.connections,
+            connections_max,
             ..Default::default()
         };
         let pool = Pool::new(&url, &options)?;
-        let listener = listen(self.listen).await?;
+        let listener = listen(settings.value("listen")?).await?;
         let address = listener.local_addr()?;
-        if !address.ip().is_loopback() {
-            out.warn(&format!(
-                "{address} can be reached by others, and nothing is encrypted: put something that speaks TLS before it."
-            ));
+        let scheme = if certificates.is_some() { "https" } else { "http" };
+        if certificates.is_none() && !address.ip().is_loopback() {
+            tracing::warn!(
+                "{address} can be reached by others, and nothing is encrypted: give it --tls-cert and --tls-key, or put \
+                 something that speaks TLS before it."
+            );
         }
+        let limits = within_descriptors(settings.limits()?, connections_max);
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
-        if !self.no_services {
+        if !settings.value::<bool>("no_services")? {
             let (reaping, sweeping) = (pool.clone(), pool.clone());
             let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended.clone()));
             services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
@@ -80,31 +87,51 @@ impl Serve {
             let (telling, sending) = (pool.clone(), pool.clone());
             let (telling_end, sending_end) = (closed(ended.clone()), closed(ended.clone()));
             services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
-            services.spawn(webhooks::run(sending, Reach::new(self.webhook_allow), sending_end));
+            services.spawn(webhooks::run(sending, settings.value("webhook_allow")?, sending_end));
         }
-        let server = tokio::spawn(http::serve(
-            Server::new(pool.clone(), self.listen_url.as_deref().unwrap_or(&url)),
-            listener,
-            closed(ended),
-        ));
-        let (shown, _) = without_password(&url);
+        let listen_url = settings.text("listen_url").unwrap_or(&url);
+        let server = Server::new(pool.clone(), listen_url, limits);
+        let server = tokio::spawn(http::serve(server, listener, certificates, closed(ended)));
+        let ready = format!("{scheme}://{address}");
         match out.format {
             Format::Json => {
-                out.json(&json!({"ready": format!("http://{address}"), "database": shown, "pid": std::process::id()}))?
+                out.json(&json!({"ready": ready, "database": masked(&url), "pid": std::process::id()}))?;
             }
-            _ => out.text(&format!("ready: http://{address}"))?,
+            _ => out.text(&format!("ready: {ready}"))?,
         }
+        tracing::info!(%address, tls = scheme == "https", version = env!("CARGO_PKG_VERSION"), "serving");
         stop.asked().await;
+        tracing::info!("asked to stop: what has begun is finished");
         drop(ending);
         tokio::select! {
             _ = async { let _ = server.await; services.join_all().await } => {}
+            // Who asks twice does not want to wait.
             () = stop.asked() => {}
-            // Somebody does not read what they asked for.
-            () = tokio::time::sleep(DRAIN) => {}
         }
         pool.close();
         Ok(())
     }
+}
+
+/// Takes as many file descriptors as the system gives, and no more clients than there are descriptors for.
+fn within_descriptors(mut limits: Limits, connections: usize) -> Limits {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return limits;
+    };
+    let given = match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
+        Ok(()) => hard,
+        Err(_) => soft,
+    };
+    let given = usize::try_from(given).unwrap_or(usize::MAX);
+    let room = given.saturating_sub(connections + DESCRIPTORS_SPARE).max(1);
+    if room < limits.clients_max {
+        tracing::warn!(
+            "The system lets this process have {given} open files: no more than {room} clients at once, not {}.",
+            limits.clients_max
+        );
+        limits.clients_max = room;
+    }
+    limits
 }
 
 /// Listens there, or says why that is not possible.

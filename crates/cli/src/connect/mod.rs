@@ -5,7 +5,7 @@ mod session;
 mod tenant;
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tenure::private;
 use tenure_core::{codes, limits, names};
@@ -28,6 +28,8 @@ pub(crate) struct Place {
     database_url: Option<String>,
     data_dir: Option<PathBuf>,
     tenant: Option<String>,
+    /// The database that a file of settings names.
+    configured: Option<String>,
 }
 
 /// A server that runs anyway, or a directory whose server `tenure dev` manages.
@@ -55,11 +57,30 @@ impl From<Globals> for Place {
             database_url: globals.database_url,
             data_dir: globals.data_dir,
             tenant: globals.tenant,
+            configured: None,
         }
     }
 }
 
 impl Place {
+    /// The same, but with a database for when neither an option nor the environment names one.
+    pub(crate) fn configured(self, url: Option<&str>) -> Place {
+        Place {
+            configured: url.map(str::to_owned),
+            ..self
+        }
+    }
+
+    /// What the option says.
+    pub(crate) fn database_url(&self) -> Option<&str> {
+        self.database_url.as_deref()
+    }
+
+    /// What the option says.
+    pub(crate) fn data_dir(&self) -> Option<&Path> {
+        self.data_dir.as_deref()
+    }
+
     /// An option goes before the environment, and a URL before a directory; two options are a contradiction.
     pub(crate) fn choice(&self) -> Outcome<Choice> {
         match (&self.database_url, &self.data_dir) {
@@ -77,9 +98,13 @@ impl Place {
                 data_dir: data_dir.clone(),
                 default: false,
             }),
-            (None, None) => match from_environment(URL_VARIABLE)? {
-                Some(url) => Ok(Choice::Given { url, by: URL_VARIABLE }),
-                None => Ok(Choice::Private {
+            (None, None) => match (from_environment(URL_VARIABLE)?, &self.configured) {
+                (Some(url), _) => Ok(Choice::Given { url, by: URL_VARIABLE }),
+                (None, Some(url)) => Ok(Choice::Given {
+                    url: url.clone(),
+                    by: "the file of settings",
+                }),
+                (None, None) => Ok(Choice::Private {
                     data_dir: private::default_data_dir(),
                     default: true,
                 }),
@@ -128,7 +153,7 @@ impl Place {
 }
 
 /// A variable that is set to something; one that is blank counts as not set.
-fn from_environment(variable: &str) -> Outcome<Option<String>> {
+pub(crate) fn from_environment(variable: &str) -> Outcome<Option<String>> {
     match env::var(variable) {
         Ok(value) if value.trim().is_empty() => Ok(None),
         Ok(value) => Ok(Some(value)),

@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use crate::cli::{migrate_to, migrated_sentence, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant, without_password};
 use crate::errors::{Failure, Outcome, refuse};
-use crate::http::{self, Server};
+use crate::http::{self, Limits, Server};
 use crate::output::{Format, Output, step};
 use crate::stop::{Stop, closed};
 use crate::webhooks::{self, Reach};
@@ -188,13 +188,9 @@ impl Running {
             closed(ended.clone()),
         ));
         if let Some(listener) = api.listener {
-            let server = Server::new(Pool::new(url, &PoolOptions::default())?, url);
+            let server = Server::new(Pool::new(url, &PoolOptions::default())?, url, Limits::default());
             let end = closed(ended.clone());
-            services.spawn(async move {
-                if let Err(error) = http::serve(server, listener, end).await {
-                    tracing::error!("the API has ended: {error}");
-                }
-            });
+            services.spawn(http::serve(server, listener, None, end));
         }
         if self.worker {
             let (url, out) = (in_tenant(url, self.place.tenant()?.as_deref()), self.out);

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::Server;
 use super::problem::Problem;
+use super::request_log::Asker;
 
 /// Names the tenant, for keys that belong to none.
 pub(super) const TENANT_HEADER: &str = "tenure-tenant";
@@ -48,6 +49,9 @@ impl FromRequestParts<Arc<Server>> for Caller {
             .map(|info| info.0.ip());
         let key = presented(parts)?;
         let key_id = server.keys.check(server, &key, address).await?;
+        if let Some(asker) = parts.extensions.get::<Asker>() {
+            asker.is(key.prefix());
+        }
         let tenant = match parts.headers.get(TENANT_HEADER) {
             Some(value) => Some(tenant_of(value.to_str().unwrap_or_default())?),
             None => None,

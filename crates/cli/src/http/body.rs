@@ -1,6 +1,8 @@
 //! What a request brings, read strictly: a name that nobody knows is refused with the nearest one that is known.
 
-use axum::body::Body;
+use std::sync::Arc;
+
+use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -10,16 +12,22 @@ use tenure_core::codes;
 use tenure_core::names::nearest;
 use uuid::Uuid;
 
-use super::BODY_BYTES_MAX;
+use super::Server;
+use super::bounds::Reserved;
 use super::problem::Problem;
+
+/// Values in one body, names of fields among them.
+const VALUES_MAX: usize = 500_000;
+/// Memory that a value takes, roughly.
+const VALUE_BYTES: usize = 128;
 
 /// A JSON body.
 pub(super) struct Strict<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Strict<T> {
+impl<T: DeserializeOwned> FromRequest<Arc<Server>> for Strict<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Strict<T>, Problem> {
+    async fn from_request(request: Request, server: &Arc<Server>) -> Result<Strict<T>, Problem> {
         if !is_json(request.headers()) {
             return Err(Problem::new(
                 codes::MEDIA_TYPE_UNSUPPORTED,
@@ -28,7 +36,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Strict<T> {
                 "Send it with the header Content-Type: application/json.",
             ));
         }
-        let bytes = read(request.into_body()).await?;
+        let reserved = request.extensions().get::<Reserved>().cloned().unwrap_or_default();
+        let bytes = read(request.into_body(), server, &reserved).await?;
+        server.room.for_values(cost(&bytes)?, &reserved).await?;
         let mut reader = serde_json::Deserializer::from_slice(&bytes);
         let read = serde_path_to_error::deserialize(&mut reader);
         let value = read.map_err(|error| wrong(&error.path().to_string(), error.inner(), "The body"))?;
@@ -101,8 +111,31 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
+/// The whole body, read in time.
+async fn read(body: Body, server: &Server, reserved: &Reserved) -> Result<Vec<u8>, Problem> {
+    let bytes_max = server.limits.body_bytes_max;
+    let declared = body
+        .size_hint()
+        .exact()
+        .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let bytes = declared.unwrap_or(bytes_max);
+    if bytes <= bytes_max {
+        server.room.for_body(bytes, reserved).await?;
+    }
+    let within = server.limits.body;
+    let read = tokio::time::timeout(within, collect(body, bytes, bytes_max)).await;
+    read.unwrap_or_else(|_| {
+        Err(Problem::new(
+            codes::REQUEST_TIMEOUT,
+            "The body did not come in time.",
+            format!("A server waits {} seconds for it.", within.as_secs()),
+            "Send it again, faster or in smaller parts.",
+        ))
+    })
+}
+
 /// The whole body. What is too large is read on for a while and thrown away: whoever is still writing does not hear.
-async fn read(mut body: Body) -> Result<Vec<u8>, Problem> {
+async fn collect(mut body: Body, expected: usize, bytes_max: usize) -> Result<Vec<u8>, Problem> {
     let (mut bytes, mut seen) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
@@ -115,20 +148,43 @@ async fn read(mut body: Body) -> Result<Vec<u8>, Problem> {
         })?;
         let Some(data) = frame.data_ref() else { continue };
         seen += data.len();
-        if seen <= BODY_BYTES_MAX {
+        if expected.max(seen) <= bytes_max {
             bytes.extend_from_slice(data);
-        } else if seen > 2 * BODY_BYTES_MAX {
+        } else if seen > 2 * bytes_max {
             break;
         }
     }
-    if seen <= BODY_BYTES_MAX {
+    if expected.max(seen) <= bytes_max {
         return Ok(bytes);
     }
     Err(Problem::new(
         codes::REQUEST_TOO_LARGE,
         "The body is too large.",
-        format!("A server reads no more than {BODY_BYTES_MAX} bytes."),
+        format!("A server reads no more than {bytes_max} bytes."),
         "Send less at once; large data belongs into an artifact.",
+    ))
+}
+
+/// What the values of a text of JSON take in memory, roughly: many small ones take far more than their text.
+fn cost(json: &[u8]) -> Result<usize, Problem> {
+    let (mut values, mut in_text, mut escaped) = (1, false, false);
+    for byte in json {
+        match (in_text, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => in_text = !in_text,
+            (false, b',' | b':' | b'[' | b'{') => values += 1,
+            _ => {}
+        }
+    }
+    if values <= VALUES_MAX {
+        return Ok(values * VALUE_BYTES);
+    }
+    Err(Problem::new(
+        codes::REQUEST_TOO_LARGE,
+        "The body holds too many values.",
+        format!("It has about {values}, and a server takes no more than {VALUES_MAX}."),
+        "Send less at once.",
     ))
 }
 
@@ -178,5 +234,13 @@ mod tests {
             ("knd", vec!["kind".to_owned(), "payload".to_owned()])
         );
         assert_eq!(unknown("invalid type: integer `7`, expected a string"), None);
+    }
+
+    #[test]
+    fn values_are_counted_and_texts_are_not() {
+        let values = |json: &str| cost(json.as_bytes()).expect("few") / VALUE_BYTES;
+        assert_eq!(values("7"), 1);
+        assert_eq!(values(r#"{"a": [1, 2], "b": ",:[{\","}"#), 7);
+        cost("0,".repeat(VALUES_MAX).as_bytes()).expect_err("too many");
     }
 }

@@ -4,51 +4,53 @@
 mod act;
 mod auth;
 mod body;
+mod bounds;
 mod claims;
 mod dead_letters;
 mod events;
 mod jobs;
 mod kinds;
+mod listen;
 mod live;
 mod meta;
 mod operate;
 mod principals;
 mod problem;
+mod request_log;
 mod settings;
 mod subscriptions;
 mod waiting;
 mod work;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::middleware::from_fn;
 use axum::routing::get;
 use tenure::Pool;
 use tenure::store::principals::keys_used;
 use tenure_core::codes;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::timeout::TimeoutLayer;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
 use self::auth::Keys;
 pub(crate) use self::auth::random_key;
+use self::bounds::Room;
+pub(crate) use self::listen::{Certificates, Limits};
 use self::live::Live;
 use self::problem::Problem;
 use self::waiting::Waiting;
-
-/// A body is never larger than this: a batch of a thousand payloads.
-const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// No answer takes longer, long polls included.
-const ANSWER_MAX: Duration = Duration::from_secs(60);
+use crate::stop::closed;
 
 /// How often it is written down which keys were used.
 const NOTE_EVERY: Duration = Duration::from_secs(60);
+/// How long that may take at the end.
+const NOTE_WITHIN: Duration = Duration::from_secs(2);
 
 /// What all requests share.
 pub(crate) struct Server {
@@ -58,6 +60,11 @@ pub(crate) struct Server {
     live: Arc<Live>,
     /// Where to hear of new work: a direct way to the database.
     listen_url: String,
+    limits: Limits,
+    room: Room,
+    /// Emptied when the server is about to end.
+    ending: Mutex<Option<watch::Sender<()>>>,
+    ended: watch::Receiver<()>,
 }
 
 #[derive(OpenApi)]
@@ -92,14 +99,32 @@ impl utoipa::Modify for KeyInHeader {
 }
 
 impl Server {
-    pub(crate) fn new(pool: Pool, listen_url: &str) -> Arc<Server> {
+    pub(crate) fn new(pool: Pool, listen_url: &str, limits: Limits) -> Arc<Server> {
+        let (ending, ended) = watch::channel(());
         Arc::new(Server {
             pool,
             keys: Keys::default(),
             waiting: Arc::default(),
             live: Arc::default(),
             listen_url: listen_url.to_owned(),
+            room: Room::new(limits.bodies_bytes_max, limits.body),
+            limits,
+            ending: Mutex::new(Some(ending)),
+            ended,
         })
+    }
+
+    /// Ready when the server is about to end: an answer that goes on and on ends then, or it is cut off.
+    pub(crate) fn ending(&self) -> impl Future<Output = ()> + Send + use<> {
+        closed(self.ended.clone())
+    }
+
+    /// Tells everybody that it ends.
+    fn end(&self) {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Whoever waits for work is told that there is none.
+        self.waiting.close();
+        self.live.close();
     }
 }
 
@@ -133,48 +158,60 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
         .route("/openapi.json", get(move || meta::document(document.clone())))
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
-        .layer(TimeoutLayer::with_status_code(
-            StatusCode::SERVICE_UNAVAILABLE,
-            ANSWER_MAX,
-        ))
+        .layer(from_fn(bounds::within))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(request_log::logged))
         .with_state(server)
 }
 
-/// Answers requests until somebody asks to stop; those that have begun are finished.
+/// Answers requests until somebody asks to stop; those that have begun are finished, within the time for that.
 pub(crate) async fn serve(
     server: Arc<Server>,
     listener: TcpListener,
+    certificates: Option<Arc<Certificates>>,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    let noting = tokio::spawn(note_use(server.clone()));
-    let (waiting, live) = (server.waiting.clone(), server.live.clone());
-    let hearing = tokio::spawn(waiting.clone().hear(server.listen_url.clone()));
-    let stop = async move {
+) {
+    tokio::spawn(note_use(server.clone()));
+    let hearing = tokio::spawn(server.waiting.clone().hear(server.listen_url.clone()));
+    let following = certificates
+        .clone()
+        .map(|certificates| tokio::spawn(certificates.follow()));
+    let (limits, ended) = (server.limits.clone(), server.ended.clone());
+    let listening = listen::listen(listener, application(server.clone()), limits, certificates, ended);
+    let ending = async {
         stop.await;
-        // Whoever waits for work is told that there is none.
-        waiting.close();
-        live.close();
+        server.end();
     };
-    let service = application(server).into_make_service_with_connect_info::<SocketAddr>();
-    let ended = axum::serve(listener, service).with_graceful_shutdown(stop).await;
-    noting.abort();
+    let (cut_off, ()) = tokio::join!(listening, ending);
+    if cut_off > 0 {
+        tracing::warn!(connections = cut_off, "cut off at the end: they took too long");
+    }
     hearing.abort();
-    ended
+    if let Some(following) = following {
+        following.abort();
+    }
+    // A database that does not answer any more keeps nobody here.
+    let _ = tokio::time::timeout(NOTE_WITHIN, note_once(&server)).await;
 }
 
 /// Writes down now and then which keys were used.
 async fn note_use(server: Arc<Server>) {
     loop {
-        tokio::time::sleep(NOTE_EVERY).await;
-        let used = server.keys.used();
-        if used.is_empty() {
-            continue;
+        tokio::select! {
+            () = tokio::time::sleep(NOTE_EVERY) => note_once(&server).await,
+            () = server.ending() => return,
         }
-        let noted = async { keys_used(&*server.pool.get().await?, &used).await };
-        if let Err(error) = noted.await {
-            tracing::debug!(code = error.code(), "the use of keys was not written down: {error}");
-        }
+    }
+}
+
+async fn note_once(server: &Server) {
+    let used = server.keys.used();
+    if used.is_empty() {
+        return;
+    }
+    let noted = async { keys_used(&*server.pool.get().await?, &used).await };
+    if let Err(error) = noted.await {
+        tracing::debug!(code = error.code(), "the use of keys was not written down: {error}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! Where webhooks may go. Whoever may subscribe could otherwise make the server call what only the server can reach.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
 use std::sync::Arc;
 
-use ipnet::IpNet;
+use ipnet::{AddrParseError, IpNet};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// Networks that are not the public internet: this host, private and shared ones, documentation, tests, multicast, reserved.
@@ -61,6 +62,16 @@ impl Reach {
             reach: self.clone(),
             secure,
         })
+    }
+}
+
+impl FromStr for Reach {
+    type Err = AddrParseError;
+
+    /// Networks, with commas between.
+    fn from_str(text: &str) -> Result<Reach, AddrParseError> {
+        let networks = text.split(',').map(str::trim).filter(|network| !network.is_empty());
+        Ok(Reach::new(networks.map(str::parse).collect::<Result<_, _>>()?))
     }
 }
 

@@ -24,7 +24,7 @@ impl Api {
 
     /// With more options.
     pub(crate) fn start_with(bench: &Workbench, options: &[&str]) -> Api {
-        let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]);
+        let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json", "--log", "warn"]);
         command.args(options);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("run");
         let mut line = String::new();

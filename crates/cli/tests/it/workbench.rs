@@ -20,6 +20,8 @@ pub(crate) fn tenure() -> Command {
     for variable in [
         "DATABASE_URL",
         "TENURE_TEST_DATABASE_URL",
+        "TENURE_CONFIG",
+        "TENURE_LOG",
         "TENURE_TENANT",
         "RUST_LOG",
         "PGOPTIONS",
