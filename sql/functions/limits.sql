@@ -24,5 +24,9 @@ as $$
     when 'concurrency_max'         then 100000
     when 'offer_seconds_max'       then 60
     when 'key_rights_max'          then 100
+    when 'metrics_series_max'      then 100
+    when 'metrics_rows_max'        then 10000
+    when 'metrics_samples_max'     then 500
+    when 'metrics_window_seconds_max' then 900
   end
 $$;

@@ -6,11 +6,11 @@ mod dev;
 mod errors;
 mod http;
 mod output;
+mod spans;
 mod stop;
 mod temporary;
 mod values;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -44,7 +44,7 @@ fn run() -> Outcome {
         }
         Err(error) => return Err(errors::refusal_of(&error).into()),
     };
-    say_what_the_library_says();
+    let spans = spans::listen(cli.is_server())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -52,17 +52,6 @@ fn run() -> Outcome {
     let outcome = runtime.block_on(cli.run());
     // A thread that waits for standard input must not keep a finished command from ending.
     runtime.shutdown_background();
+    spans.end();
     outcome
-}
-
-/// Warnings of the library to standard error; `RUST_LOG` asks for more.
-fn say_what_the_library_says() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .init();
 }

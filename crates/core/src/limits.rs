@@ -58,4 +58,12 @@ limits! {
     OFFER_SECONDS_MAX: i64 = 60, "offer_seconds_max";
     /// Roles, kinds or executors of one API key.
     KEY_RIGHTS_MAX: i64 = 100, "key_rights_max";
+    /// Kinds, workers and tenants that have series of their own in the metrics; the rest is summed.
+    METRICS_SERIES_MAX: usize = 100, "metrics_series_max";
+    /// Rows of a lane that the metrics count; a lane with more shows this number.
+    METRICS_ROWS_MAX: i64 = 10_000, "metrics_rows_max";
+    /// Runs whose times the metrics look up at once.
+    METRICS_SAMPLES_MAX: usize = 500, "metrics_samples_max";
+    /// How far back the metrics count what happened since they were last asked.
+    METRICS_WINDOW_SECONDS_MAX: i64 = 900, "metrics_window_seconds_max";
 }

@@ -173,6 +173,11 @@ enum Command {
 }
 
 impl Cli {
+    /// Whether it will answer requests for a while.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self.command, Command::Dev(_) | Command::Serve(_))
+    }
+
     /// Does what the command line asks for.
     pub(crate) async fn run(self) -> Outcome {
         let out = self.globals.output();

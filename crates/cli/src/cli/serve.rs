@@ -36,6 +36,9 @@ pub(crate) struct Serve {
     /// A direct way to the database, where PgBouncer stands between: new work is heard of there [default: the database]
     #[arg(long, value_name = "URL")]
     listen_url: Option<String>,
+    /// Where /metrics is to be had without a key, for whoever can reach it; port 0 takes a free one [default: nowhere]
+    #[arg(long, value_name = "ADDRESS:PORT", env = "TENURE_METRICS_LISTEN")]
+    metrics_listen: Option<SocketAddr>,
     /// Leave reaper and retention to another process
     #[arg(long)]
     no_services: bool,
@@ -50,6 +53,7 @@ impl Serve {
             return out.text(&http::description());
         }
         let mut stop = Stop::listen()?;
+        http::metrics::install();
         let url = place.url().await?;
         // Refuses a schema that this program cannot work with.
         drop(place.session_at(&url, out).await?);
@@ -65,6 +69,16 @@ impl Serve {
                 "{address} can be reached by others, and nothing is encrypted: put something that speaks TLS before it."
             ));
         }
+        let metrics = match self.metrics_listen {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        let metrics_address = metrics.as_ref().map(TcpListener::local_addr).transpose()?;
+        if let Some(address) = metrics_address.filter(|address| !address.ip().is_loopback()) {
+            out.warn(&format!(
+                "The metrics at {address} can be read by whoever reaches it: they name tenants and kinds."
+            ));
+        }
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
         if !self.no_services {
@@ -73,16 +87,22 @@ impl Serve {
             services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
             services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
         }
-        let server = tokio::spawn(http::serve(
-            Server::new(pool.clone(), self.listen_url.as_deref().unwrap_or(&url)),
-            listener,
-            closed(ended),
-        ));
+        let server = Server::new(pool.clone(), self.listen_url.as_deref().unwrap_or(&url));
+        if let Some(listener) = metrics {
+            let (server, end) = (server.clone(), closed(ended.clone()));
+            services.spawn(async move {
+                if let Err(error) = http::metrics::listen(server, listener, end).await {
+                    tracing::error!("the metrics have ended: {error}");
+                }
+            });
+        }
+        let server = tokio::spawn(http::serve(server, listener, closed(ended)));
         let (shown, _) = without_password(&url);
         match out.format {
-            Format::Json => {
-                out.json(&json!({"ready": format!("http://{address}"), "database": shown, "pid": std::process::id()}))?
-            }
+            Format::Json => out.json(
+                &json!({"ready": format!("http://{address}"), "database": shown, "pid": std::process::id(),
+                    "metrics": metrics_address.map(|address| format!("http://{address}/metrics"))}),
+            )?,
             _ => out.text(&format!("ready: http://{address}"))?,
         }
         stop.asked().await;

@@ -10,6 +10,8 @@ mod events;
 mod jobs;
 mod kinds;
 mod meta;
+pub(crate) mod metrics;
+mod observed;
 mod operate;
 mod principals;
 mod problem;
@@ -54,6 +56,8 @@ pub(crate) struct Server {
     waiting: Arc<Waiting>,
     /// Where to hear of new work: a direct way to the database.
     listen_url: String,
+    /// What the database said about itself.
+    told: metrics::Told,
 }
 
 #[derive(OpenApi)]
@@ -93,6 +97,7 @@ impl Server {
             keys: Keys::default(),
             waiting: Arc::default(),
             listen_url: listen_url.to_owned(),
+            told: Default::default(),
         })
     }
 }
@@ -110,6 +115,7 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(settings::routes())
         .merge(principals::routes())
         .merge(meta::routes())
+        .merge(metrics::routes())
         .split_for_parts()
 }
 
@@ -131,6 +137,7 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
             ANSWER_MAX,
         ))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(axum::middleware::from_fn(observed::observed))
         .with_state(server)
 }
 
@@ -141,6 +148,7 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let noting = tokio::spawn(note_use(server.clone()));
+    let counting = tokio::spawn(metrics::keep_up());
     let waiting = server.waiting.clone();
     let hearing = tokio::spawn(waiting.clone().hear(server.listen_url.clone()));
     let stop = async move {
@@ -151,6 +159,7 @@ pub(crate) async fn serve(
     let service = application(server).into_make_service_with_connect_info::<SocketAddr>();
     let ended = axum::serve(listener, service).with_graceful_shutdown(stop).await;
     noting.abort();
+    counting.abort();
     hearing.abort();
     ended
 }
