@@ -1,11 +1,11 @@
 -- Metrics: what a monitoring system asks for every few seconds, however much there is. Reads only, and never more than a named number of rows of a table that grows.
 
 -- The lanes of these tenants with the labels of their series: so many kinds have series of their own, those with a policy first, then the older ones; the rest are 'other'.
-create or replace function tenure.metrics_lanes(p_tenants integer[]) returns table (lane integer, tenant text, kind text)
+create or replace function tenure.metrics_lanes(p_tenants integer[]) returns table (lane integer, tenant text, kind text, is_shown boolean)
 language sql stable
 as $$
-  select x.lane, case when x.place <= tenure.limit_of('metrics_series_max') then x.tenant else 'other' end, case when x.place <= tenure.limit_of('metrics_series_max') then x.kind else 'other' end
-    from (select n.lane, n.tenant, n.kind, dense_rank() over (order by n.is_plain, n.first_lane) as place
+  select x.lane, case when x.is_shown then x.tenant else 'other' end, case when x.is_shown then x.kind else 'other' end, x.is_shown
+    from (select n.lane, n.tenant, n.kind, dense_rank() over (order by n.is_plain, n.first_lane) <= tenure.limit_of('metrics_series_max') as is_shown
             from (select l.lane, t.name as tenant, l.kind, k.kind is null as is_plain, min(l.lane) over (partition by l.tenant_id, l.kind) as first_lane
                     from tenure.lanes l
                     join tenure.tenants t on t.tenant_id = l.tenant_id
@@ -13,13 +13,13 @@ as $$
                    where l.tenant_id = any (p_tenants)) n) x
 $$;
 
--- What waits and what is held. Of each lane so many rows are counted and no more: a lane that reaches the number has it or more. Many lanes share fifty times the number.
+-- What waits and what is held. Of each lane so many rows are counted and no more, a hundredth of that where it is one of the others: a lane that reaches the number has it or more.
 -- The oldest is looked up at the head of each rank, so many ranks to a lane.
 create or replace function tenure.metrics_queue(p_tenants integer[], p_now timestamptz) returns table (name text, labels jsonb, value double precision)
 language sql volatile
 as $$
   with lanes as materialized (
-    select n.lane, n.tenant, n.kind, least(tenure.limit_of('metrics_rows_max'), greatest(100, 50 * tenure.limit_of('metrics_rows_max') / count(*) over ())) as rows_max
+    select n.lane, n.tenant, n.kind, tenure.limit_of('metrics_rows_max') / case when n.is_shown then 1 else 100 end as rows_max
       from tenure.metrics_lanes(p_tenants) n
   ), held as materialized (
     select a.lane, case when a.started_at is null then 'leased' else 'in_progress' end as state, a.started_at from tenure.active a limit 10 * tenure.limit_of('metrics_rows_max')

@@ -1,8 +1,10 @@
 //! A running `tenure serve`, and what it answers.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::workbench::Workbench;
@@ -12,6 +14,8 @@ pub(crate) struct Api {
     child: Child,
     url: String,
     agent: ureq::Agent,
+    /// What it said when it was ready.
+    pub(crate) told: Value,
 }
 
 /// Status and body.
@@ -19,7 +23,11 @@ pub(crate) type Reply = (u16, Value);
 
 impl Api {
     pub(crate) fn start(bench: &Workbench) -> Api {
-        let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]);
+        Api::of(bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]))
+    }
+
+    /// The server that this command runs, `serve` or `dev`.
+    pub(crate) fn of(mut command: Command) -> Api {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("run");
         let mut line = String::new();
         let output = child.stdout.take().expect("its output");
@@ -28,9 +36,21 @@ impl Api {
         let config = ureq::Agent::config_builder().http_status_as_error(false).build();
         Api {
             child,
-            url: ready["ready"].as_str().expect("an address").to_owned(),
+            url: ready["api"]
+                .as_str()
+                .or(ready["ready"].as_str())
+                .expect("an address")
+                .to_owned(),
             agent: config.into(),
+            told: ready,
         }
+    }
+
+    /// Asks it to end, and says whether it ended well.
+    pub(crate) fn stop(mut self) -> bool {
+        let pid = i32::try_from(self.child.id()).expect("a process id");
+        kill(Pid::from_raw(pid), Signal::SIGTERM).expect("it can be asked");
+        self.child.wait().expect("it ends").success()
     }
 
     /// Sends a request as the holder of a key.
