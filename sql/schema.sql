@@ -923,7 +923,7 @@ CREATE FUNCTION tenure.metrics_events(p_tenants integer[], p_now timestamp with 
     AS $$...$$;
 
 -- metrics_lanes(integer[]); Type: FUNCTION
-CREATE FUNCTION tenure.metrics_lanes(p_tenants integer[]) RETURNS TABLE(lane integer, tenant text, kind text)
+CREATE FUNCTION tenure.metrics_lanes(p_tenants integer[]) RETURNS TABLE(lane integer, tenant text, kind text, is_shown boolean)
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -1119,7 +1119,7 @@ CREATE FUNCTION tenure.tenant_list() RETURNS TABLE(name text, created_at timesta
 -- traceparent(); Type: FUNCTION
 CREATE FUNCTION tenure.traceparent() RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
-    AS $_$...$_$;
+    AS $$...$$;
 
 -- tuning(integer); Type: FUNCTION
 CREATE FUNCTION tenure.tuning(p_tenant_id integer) RETURNS tenure.tunings

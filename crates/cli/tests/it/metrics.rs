@@ -183,6 +183,7 @@ async fn everything_that_the_alarms_ask_for_is_told_and_counted() {
 async fn the_metrics_are_for_keys_of_the_installation_and_for_nobody_else() {
     let bench = Workbench::open().await;
     bench.text(&["tenant", "create", "beta"]);
+    bench.text(&["--tenant", "beta", "gate", "close", "worker"]);
     let api = Api::start(&bench);
     assert!(api.told["metrics"].is_null(), "no other listener unless asked for");
     api.refused(api.raw("GET", "/metrics", &[], None), 401, "unauthenticated");
@@ -242,4 +243,28 @@ async fn a_server_without_its_database_still_tells_of_itself() {
     eventually("its return", || {
         (scrape(&api).0.sum("tenure_database_up", &[]) == 1.0).then_some(())
     });
+}
+
+#[tokio::test]
+async fn a_worker_and_the_services_count_what_they_do() {
+    let bench = Workbench::open().await;
+    let api = Api::of(bench.command(["dev", "--listen", "127.0.0.1:0", "--json"]));
+    let viewer = key(&bench, "prometheus", &["--role", "viewer", "--installation"]);
+    let job = bench.enqueue("hello");
+    eventually("its end", || (bench.state_of(&job) == "succeeded").then_some(()));
+    let told = eventually("what the worker counted", || {
+        let text = api.get(&viewer, "/metrics");
+        let told = Scrape::read(text.as_str().expect("no JSON"));
+        (told.sum("tenure_worker_jobs_finished_total", &[("outcome", "succeeded")]) == 1.0).then_some(told)
+    });
+    assert_eq!(told.sum("tenure_worker_jobs_claimed_total", &[]), 1.0);
+    assert_eq!(told.sum("tenure_worker_run_seconds_count", &[("kind", "hello")]), 1.0);
+    assert!(told.sum("tenure_worker_turns_total", &[]) >= 1.0);
+    let reaped = |told: &Scrape| {
+        told.sum(
+            "tenure_service_runs_total",
+            &[("service", "reaper"), ("outcome", "done")],
+        )
+    };
+    assert!(reaped(&told) >= 1.0);
 }
