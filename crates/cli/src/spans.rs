@@ -3,6 +3,7 @@
 
 use std::io::IsTerminal;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -109,6 +110,8 @@ fn provider() -> Outcome<SdkTracerProvider> {
 #[derive(Debug)]
 struct Post {
     agent: ureq::Agent,
+    /// Told once, not with every delivery.
+    failing: AtomicBool,
 }
 
 impl Post {
@@ -125,16 +128,35 @@ impl Post {
             .tls_config(tls.build());
         Post {
             agent: config.build().into(),
+            failing: AtomicBool::new(false),
         }
+    }
+}
+
+impl Post {
+    fn deliver(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (head, body) = request.into_parts();
+        let answer = self.agent.run(Request::from_parts(head, body.to_vec()))?;
+        let (head, mut body) = answer.into_parts();
+        Ok(Response::from_parts(head, body.read_to_vec()?.into()))
     }
 }
 
 #[async_trait]
 impl HttpClient for Post {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let (head, body) = request.into_parts();
-        let answer = self.agent.run(Request::from_parts(head, body.to_vec()))?;
-        let (head, mut body) = answer.into_parts();
-        Ok(Response::from_parts(head, body.read_to_vec()?.into()))
+        let outcome = self.deliver(request);
+        let trouble = match &outcome {
+            Ok(answer) if answer.status().is_success() => None,
+            Ok(answer) => Some(answer.status().to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        let failed_before = self.failing.swap(trouble.is_some(), Ordering::Relaxed);
+        match trouble {
+            Some(trouble) if !failed_before => tracing::warn!("spans cannot be delivered, and are dropped: {trouble}"),
+            None if failed_before => tracing::info!("spans are delivered again"),
+            _ => {}
+        }
+        outcome
     }
 }

@@ -1,7 +1,7 @@
 //! A running `tenure serve`, and what it answers.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -44,6 +44,11 @@ impl Api {
             agent: config.into(),
             told: ready,
         }
+    }
+
+    /// Its standard error, if that was piped.
+    pub(crate) fn errors(&mut self) -> ChildStderr {
+        self.child.stderr.take().expect("its errors")
     }
 
     /// Asks it to end, and says whether it ended well.

@@ -233,6 +233,31 @@ async fn a_rust_program_enqueues_in_its_own_span() {
     assert_eq!(claimed.iter().filter(|job| job.traceparent.is_none()).count(), 1);
 }
 
+/// Spans are dropped, said once, and nobody's request waits for it.
+#[tokio::test]
+async fn a_collector_that_is_away_stands_in_nobodys_way() {
+    let bench = Workbench::open().await;
+    // Bound and closed again: nobody listens there.
+    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]);
+    command
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{nobody}"))
+        .env("OTEL_BSP_SCHEDULE_DELAY", "50")
+        .stderr(std::process::Stdio::piped());
+    let mut api = Api::of(command);
+    let mut errors = BufReader::new(api.errors());
+    let shop = key(&bench, "shop", &["--role", "producer"]);
+    enqueue(&api, &shop, "", &json!({"kind": "a"}));
+    let mut line = String::new();
+    errors.read_line(&mut line).expect("its errors");
+    assert!(line.contains("spans cannot be delivered"), "{line}");
+    enqueue(&api, &shop, "", &json!({"kind": "a"}));
+    assert!(api.stop(), "it ends in order");
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).expect("its errors");
+    assert!(!rest.contains("cannot be delivered"), "said once: {rest}");
+}
+
 #[tokio::test]
 async fn a_collector_that_cannot_be_is_refused_at_the_start() {
     let bench = Workbench::open().await;
