@@ -112,7 +112,7 @@ as $$
   union all
   select 'tenure_table_bytes', jsonb_build_object('table', h.relname), pg_total_relation_size(h.relid) from hot h
   union all
-  select 'tenure_oldest_transaction_seconds', '{}', coalesce(max(extract(epoch from clock_timestamp() - a.xact_start)), 0)
+  select 'tenure_oldest_transaction_seconds', '{}', greatest(0, coalesce(max(extract(epoch from p_now - a.xact_start)), 0))
     from pg_stat_activity a where a.xact_start is not null and a.pid <> pg_backend_pid()
   union all
   select 'tenure_prepared_transactions', '{}', count(*) from pg_prepared_xacts

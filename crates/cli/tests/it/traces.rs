@@ -238,7 +238,10 @@ async fn a_rust_program_enqueues_in_its_own_span() {
 async fn a_collector_that_is_away_stands_in_nobodys_way() {
     let bench = Workbench::open().await;
     // Bound and closed again: nobody listens there.
-    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .expect("a port")
+        .local_addr()
+        .expect("an address");
     let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]);
     command
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{nobody}"))
