@@ -41,8 +41,8 @@ CREATE TYPE tenure.run_end AS (
 	holder text
 );
 
--- act_as(uuid, text, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text) RETURNS void
+-- act_as(uuid, text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text DEFAULT NULL::text, OUT tenant text, OUT principal text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -578,7 +578,7 @@ CREATE FUNCTION tenure.job_claim(p_worker text, p_executor text DEFAULT NULL::te
     AS $$...$$;
 
 -- job_claim_many(text, text, text[], integer, integer, text, uuid, text, integer, integer, smallint, timestamp with time zone, timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone, traceparent text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -666,7 +666,7 @@ CREATE FUNCTION tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_l
     AS $$...$$;
 
 -- job_held(uuid); Type: FUNCTION
-CREATE FUNCTION tenure.job_held(p_token uuid) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone)
+CREATE FUNCTION tenure.job_held(p_token uuid) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone, traceparent text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1016,6 +1016,40 @@ CREATE FUNCTION tenure.may_see(p_classification text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- metrics(text); Type: FUNCTION
+CREATE FUNCTION tenure.metrics(p_after text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $_$...$_$;
+
+-- metrics_care(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_care(p_tenants integer[], p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
+    LANGUAGE sql
+    AS $$...$$;
+
+-- metrics_database(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_database(p_tenants integer[], p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
+    LANGUAGE sql
+    AS $$...$$;
+
+-- metrics_events(integer[], timestamp with time zone, integer, xid8, xid8); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_events(p_tenants integer[], p_now timestamp with time zone, p_epoch integer, p_from xid8, p_to xid8, OUT counts jsonb, OUT samples jsonb) RETURNS record
+    LANGUAGE sql
+    AS $$...$$;
+
+-- metrics_lanes(integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_lanes(p_tenants integer[]) RETURNS TABLE(lane integer, tenant text, kind text, is_shown boolean)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- metrics_queue(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
+    LANGUAGE sql
+    AS $$...$$;
+
 -- new_id(timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.new_id(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
@@ -1293,6 +1327,11 @@ CREATE FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text DEFAULT NU
 CREATE FUNCTION tenure.tenant_list() RETURNS TABLE(name text, created_at timestamp with time zone, created_by text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- traceparent(); Type: FUNCTION
+CREATE FUNCTION tenure.traceparent() RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
     AS $$...$$;
 
 -- tuning(integer); Type: FUNCTION
@@ -1705,7 +1744,8 @@ CREATE TABLE tenure.jobs (
     enqueued_by text NOT NULL,
     on_behalf_of text,
     created_at timestamp with time zone NOT NULL,
-    cleaned_at timestamp with time zone
+    cleaned_at timestamp with time zone,
+    traceparent text DEFAULT tenure.traceparent()
 )
 PARTITION BY RANGE (job_id);
 
@@ -1714,6 +1754,9 @@ COMMENT ON TABLE tenure.jobs IS 'The immutable job: who, what, references, paylo
 
 -- COLUMN jobs.payload; Type: COMMENT
 COMMENT ON COLUMN tenure.jobs.payload IS 'The JSON object as it was given, character by character.';
+
+-- COLUMN jobs.traceparent; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.traceparent IS 'The trace and span it was enqueued in, as a W3C traceparent. Null: none was named.';
 
 -- ready; Type: TABLE
 CREATE TABLE tenure.ready (
@@ -2006,7 +2049,8 @@ CREATE TABLE tenure.jobs_p0 (
     enqueued_by text NOT NULL,
     on_behalf_of text,
     created_at timestamp with time zone NOT NULL,
-    cleaned_at timestamp with time zone
+    cleaned_at timestamp with time zone,
+    traceparent text DEFAULT tenure.traceparent()
 );
 
 -- keys; Type: TABLE
@@ -2814,9 +2858,9 @@ ALTER TABLE tenure.tunings ENABLE ROW LEVEL SECURITY;
 -- SCHEMA tenure; Type: ACL; Schema: -; Owner: -
 GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION act_as(p_key_id uuid, p_function text, p_tenant text, p_via text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text) TO tenure_server;
+-- FUNCTION act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) TO tenure_server;
 
 -- FUNCTION acts_as(p_role text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.acts_as(p_role text) FROM PUBLIC;
@@ -3403,6 +3447,25 @@ REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.may_see(p_classification text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.may_see(p_classification text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION metrics(p_after text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics(p_after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.metrics(p_after text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION metrics_care(p_tenants integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_care(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION metrics_database(p_tenants integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_database(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION metrics_events(p_tenants integer[], p_now timestamp with time zone, p_epoch integer, p_from xid8, p_to xid8, OUT counts jsonb, OUT samples jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_events(p_tenants integer[], p_now timestamp with time zone, p_epoch integer, p_from xid8, p_to xid8, OUT counts jsonb, OUT samples jsonb) FROM PUBLIC;
+
+-- FUNCTION metrics_lanes(p_tenants integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_lanes(p_tenants integer[]) FROM PUBLIC;
+
+-- FUNCTION metrics_queue(p_tenants integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION new_id(p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
 
@@ -3573,6 +3636,9 @@ GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO 
 -- FUNCTION tenant_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION traceparent(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.traceparent() FROM PUBLIC;
 
 -- FUNCTION tuning(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tuning(p_tenant_id integer) FROM PUBLIC;
@@ -3820,6 +3886,9 @@ GRANT SELECT(created_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, te
 
 -- COLUMN jobs.cleaned_at; Type: ACL
 GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.traceparent; Type: ACL
+GRANT SELECT(traceparent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE ready; Type: ACL
 GRANT SELECT ON TABLE tenure.ready TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;

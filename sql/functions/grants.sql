@@ -13,7 +13,7 @@ grant execute on function
   tenure.refusal_codes, tenure.check_number, tenure.acts_as, tenure.may_see, tenure.priority_of,
   tenure.config_list, tenure.config_get, tenure.tenant_list, tenure.executor_list, tenure.stale_check, tenure.kind_list, tenure.kind_show,
   tenure.event_list, tenure.stream_lag, tenure.job_show, tenure.job_list, tenure.job_timeline, tenure.job_explain, tenure.job_payload, tenure.job_lease,
-  tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.partition_list, tenure.event_end, tenure.subscription_list, tenure.delivery_list
+  tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.metrics, tenure.partition_list, tenure.event_end, tenure.subscription_list, tenure.delivery_list
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- ... and views with what is under them, but never a token and never a payload.
@@ -24,7 +24,7 @@ grant select on
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 grant select (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds, backoff_jitter_percent, run_timeout_seconds,
   renewals_max, on_exhausted, payload_classification, source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id,
-  run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at, cleaned_at)
+  run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at, cleaned_at, traceparent)
   on tenure.jobs to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 grant select (lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, renewals, held)
   on tenure.leases to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;

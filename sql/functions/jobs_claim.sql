@@ -122,7 +122,7 @@ returns table (
   job_id uuid, token uuid, lane integer, rank smallint, due timestamptz, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint,
   leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload json, payload_classification text,
   source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid,
-  enqueued_by text, created_at timestamptz)
+  enqueued_by text, created_at timestamptz, traceparent text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -144,7 +144,7 @@ begin
            (l.more ->> 'leased_at')::timestamptz, (l.more ->> 'leased_until')::timestamptz, (l.more ->> 'started_at')::timestamptz, (c.more ->> 'run_until')::timestamptz,
            (c.more ->> 'deadline_at')::timestamptz, c.payload, coalesce(c.more ->> 'payload_classification', 'safe_metadata'), c.more ->> 'source_ref', c.more ->> 'target_ref',
            c.more ->> 'payload_ref', c.idempotency_key, c.more ->> 'affinity_key', c.more ->> 'correlation_id', (c.more ->> 'parent_job_id')::uuid, (c.more ->> 'workflow_id')::uuid,
-           (c.more ->> 'run_id')::uuid, c.enqueued_by, c.created_at
+           (c.more ->> 'run_id')::uuid, c.enqueued_by, c.created_at, c.more ->> 'traceparent'
       from turn c
       join turn l on l.part = 'lease' and l.lane = c.lane
      where c.part = 'claim'
@@ -157,7 +157,7 @@ create or replace function tenure.job_held(p_token uuid) returns table (
   job_id uuid, token uuid, lane integer, rank smallint, due timestamptz, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint,
   leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload json, payload_classification text,
   source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid,
-  enqueued_by text, created_at timestamptz)
+  enqueued_by text, created_at timestamptz, traceparent text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -169,7 +169,7 @@ begin
   return query
     select j.job_id, a.token, a.lane, (-j.priority)::smallint, a.due, j.kind, j.executor, case when a.started_at is null then 'leased' else 'in_progress' end, a.run, a.attempt,
            j.attempts_max, l.leased_at, l.until, a.started_at, a.run_until, j.deadline_at, j.payload, j.payload_classification, j.source_ref, j.target_ref, j.payload_ref,
-           j.idempotency_key, j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at
+           j.idempotency_key, j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at, j.traceparent
       from tenure.leases l
       join tenure.active a on a.token = l.token and a.lane = l.lane
       join tenure.jobs j on j.job_id = a.job_id

@@ -179,6 +179,7 @@ declare
   v_micros   bigint := (extract(epoch from p_now) * 1000000)::bigint;
   v_tail     text := substr(gen_random_uuid()::text, 19);
   v_due      timestamptz := greatest(p_due, p_now);
+  v_trace    text := tenure.traceparent();
   v_lane     record;
   v_text     text;
   v_fine     boolean;
@@ -253,12 +254,12 @@ begin
     end if;
     insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
-      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
+      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at, traceparent)
     select t.id, v_tenant, v_lane.lane, p_kind, v_lane.executor, coalesce(p_event_domain, v_lane.event_domain, 'job'), coalesce(p_priority, 0), v_due, p_deadline,
       coalesce(p_attempts_max, v_lane.attempts_max, p_tuning.attempts_max), coalesce(v_lane.backoff_base_seconds, p_tuning.backoff_base_seconds),
       coalesce(v_lane.backoff_jitter_percent, p_tuning.jitter_percent), v_lane.run_timeout_seconds, v_lane.renewals_max, coalesce(v_lane.on_exhausted, 'dead_letter'),
       coalesce(p_classification, 'safe_metadata'), coalesce(t.payload, '{}'), p_source_ref, p_target_ref, p_payload_ref, t.key, p_affinity_key, p_correlation_id, p_causation_event,
-      p_parent_job_id, p_workflow_id, p_run_id, coalesce(p_source_system, 'tenure'), p_caller.principal, p_on_behalf_of, p_now
+      p_parent_job_id, p_workflow_id, p_run_id, coalesce(p_source_system, 'tenure'), p_caller.principal, p_on_behalf_of, p_now, v_trace
       -- In the list, not in from: rows come one by one, and nothing is stored in between.
       from (select unnest(v_ids) as id, unnest(v_payloads) as payload, unnest(v_keys) as key) t;
     insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
@@ -302,6 +303,7 @@ declare
   v_tenant   integer := p_caller.tenant_id;
   v_micros   bigint := (extract(epoch from p_now) * 1000000)::bigint;
   v_tail     text := substr(gen_random_uuid()::text, 19);
+  v_trace    text := tenure.traceparent();
   v_lanes    integer[];
   v_text     text;
   v_fine     boolean;
@@ -359,11 +361,12 @@ begin
   ), made as (
     insert into tenure.jobs as j (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
-      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at)
+      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at, traceparent)
     select i.job_id, v_tenant, i.lane, i.kind, p.executor, coalesce(i.event_domain, p.event_domain), coalesce(i.priority, 0), greatest(i.due, p_now), i.deadline,
       coalesce(i.attempts_max, p.attempts_max), p.backoff_base_seconds, p.backoff_jitter_percent, p.run_timeout_seconds, p.renewals_max, p.on_exhausted,
       coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'), i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id,
-      i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), p_caller.principal, nullif(p_on_behalf_of, ''), p_now
+      i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), p_caller.principal, nullif(p_on_behalf_of, ''), p_now,
+      v_trace
       from unnest(ids, v_lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
                   p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems)
              i (job_id, lane, kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,

@@ -2,7 +2,7 @@
 
 -- First ends, then claims up to p_limit jobs (0: none). Rows by part:
 --   'claim'  a job, to be dispatched only after the statement has returned. What few jobs have stands in `more`: run_until, deadline_at, payload_classification,
---            source_ref, target_ref, payload_ref, affinity_key, correlation_id, parent_job_id, workflow_id, run_id.
+--            source_ref, target_ref, payload_ref, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, traceparent.
 --   'lease'  after the claims of a lane, what they have in common: in `more` its token, kind, executor, state, leased_at, leased_until, started_at.
 --   'end'    an end that did not simply succeed: in `more` its status, state, next_due.
 --   'gate'   in `more` the gate whose closing kept the turn from claiming: its ends stand all the same.
@@ -197,12 +197,13 @@ begin
                  or j.deadline_at is not null or j.run_timeout_seconds is not null or j.payload_classification <> 'safe_metadata' then
                  jsonb_strip_nulls(jsonb_build_object('run_until', v_started + make_interval(secs => j.run_timeout_seconds), 'deadline_at', j.deadline_at, 'payload_classification',
                    nullif(j.payload_classification, 'safe_metadata'), 'source_ref', j.source_ref, 'target_ref', j.target_ref, 'payload_ref', j.payload_ref, 'affinity_key', j.affinity_key,
-                   'correlation_id', j.correlation_id, 'parent_job_id', j.parent_job_id, 'workflow_id', j.workflow_id, 'run_id', j.run_id))
+                   'correlation_id', j.correlation_id, 'parent_job_id', j.parent_job_id, 'workflow_id', j.workflow_id, 'run_id', j.run_id, 'traceparent', j.traceparent))
+               when j.traceparent is not null then jsonb_build_object('traceparent', j.traceparent)
                end
           from picked p
           cross join lateral (
             select j.attempts_max, j.run_timeout_seconds, j.deadline_at, j.payload, j.payload_classification, j.source_ref, j.target_ref, j.payload_ref, j.idempotency_key,
-                   j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at
+                   j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at, j.traceparent
               from tenure.jobs j where j.job_id = p.job_id limit 1) j;
       get diagnostics v_rows = row_count;
       v_got := v_got + v_rows;

@@ -30,5 +30,9 @@ as $$
     when 'scan_rows_max'           then 1000
     when 'delivery_attempts_max'   then 10
     when 'receiver_deliveries_max' then 8
+    when 'metrics_series_max'      then 100
+    when 'metrics_rows_max'        then 10000
+    when 'metrics_samples_max'     then 500
+    when 'metrics_window_seconds_max' then 900
   end
 $$;

@@ -129,7 +129,8 @@ begin
   -- The offer is named by what everybody may know: the token is for the worker alone.
   v_told := encode(sha256(uuid_send(v_offer.token)), 'hex');
   v_text := json_build_object('offer', v_told, 'lane', p_lane, 'job_id', p_job_id, 'kind', p_kind, 'executor', v_offer.executor, 'due', p_due, 'attempts_max', p_attempts_max,
-    'leased_at', v_now, 'leased_until', v_until, 'run_until', v_run_until, 'payload', p_payload::text, 'idempotency_key', p_key, 'enqueued_by', p_caller.principal)::text;
+    'leased_at', v_now, 'leased_until', v_until, 'run_until', v_run_until, 'payload', p_payload::text, 'idempotency_key', p_key, 'enqueued_by', p_caller.principal,
+    'traceparent', tenure.traceparent())::text;
   -- PostgreSQL's own limit on a notification is 7999 bytes.
   if octet_length(v_text) > 7999 then
     v_text := json_build_object('offer', v_told)::text;

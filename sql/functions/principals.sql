@@ -209,8 +209,10 @@ end
 $$;
 
 -- The rest of the transaction acts for a key: in its tenant, as its principal, with its rights. Refused when the key is not valid, or has no role that may call the function.
--- p_tenant: for keys of the installation, which name it. p_via is written on every event that the transaction causes.
-create or replace function tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text) returns void
+-- p_tenant: for keys of the installation, which name it. p_via is written on every event that the transaction causes. p_traceparent: the trace of the request, for the jobs that
+-- it makes; only then the answer says for whom it acts, for the record of the trace.
+create or replace function tenure.act_as(
+  p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text default null, out tenant text, out principal text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -221,6 +223,7 @@ begin
     perform tenure.refuse('not_permitted', 'This login cannot act for a key.', 'Only members of tenure_server are trusted with that.', 'Grant it: grant tenure_server to LOGIN.');
   end if;
   perform set_config('tenure.key', p_key_id::text, true), set_config('tenure.tenant', coalesce(p_tenant, ''), true), set_config('tenure.via', coalesce(p_via, ''), true),
+    set_config('tenure.traceparent', coalesce(p_traceparent, ''), true),
     -- Nobody who asked still waits after that.
     set_config('statement_timeout', '45s', true), set_config('lock_timeout', '15s', true);
   v_caller := tenure.caller();
@@ -233,6 +236,10 @@ begin
         (select string_agg(a.role, ', ') from unnest(array['viewer', 'producer', 'worker', 'operator', 'approver', 'admin']) a (role)
           where has_function_privilege('tenure_' || a.role, to_regproc('tenure.' || p_function), 'execute'))),
       'Use another key, or ask an admin for one.');
+  end if;
+  if p_traceparent is not null then
+    principal := v_caller.principal;
+    tenant := case when v_caller.scope = 'every' then '*' else (select t.name from tenure.tenants t where t.tenant_id = v_caller.tenant_id) end;
   end if;
 end
 $$;

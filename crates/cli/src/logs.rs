@@ -7,8 +7,12 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt, registry};
+
+use crate::spans;
 
 /// Masks, each with what is left of it. They stop at quotes and backslashes, so that JSON stays JSON.
 static MASKS: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
@@ -62,13 +66,12 @@ impl FromStr for Filter {
 
 /// Logs from now on.
 pub(crate) fn start(filter: Filter, format: LogFormat) {
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter.0)
-        .with_writer(|| Masked(io::stderr()));
-    match format {
-        LogFormat::Text => log.with_ansi(io::stderr().is_terminal()).with_target(false).init(),
-        LogFormat::Json => log.json().flatten_event(true).with_span_list(false).init(),
-    }
+    let log = fmt::layer().with_writer(|| Masked(io::stderr()));
+    let log = match format {
+        LogFormat::Text => log.with_ansi(io::stderr().is_terminal()).with_target(false).boxed(),
+        LogFormat::Json => log.json().flatten_event(true).with_span_list(false).boxed(),
+    };
+    registry().with(log.with_filter(filter.0)).with(spans::layer()).init();
 }
 
 /// For commands: warnings, unless `RUST_LOG` asks for more.

@@ -8,6 +8,7 @@ mod http;
 mod logs;
 mod output;
 mod settings;
+mod spans;
 mod stop;
 mod temporary;
 mod values;
@@ -49,6 +50,7 @@ fn run() -> Outcome {
         }
         Err(error) => return Err(errors::refusal_of(&error).into()),
     };
+    let spans = spans::prepare(cli.is_server())?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if !cli.is_server() {
         runtime.worker_threads(COMMAND_THREADS);
@@ -57,5 +59,6 @@ fn run() -> Outcome {
     let outcome = runtime.block_on(cli.run());
     // A thread that waits for standard input must not keep a finished command from ending.
     runtime.shutdown_background();
+    spans.end();
     outcome
 }

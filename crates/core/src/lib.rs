@@ -14,6 +14,7 @@
 //! | what do priorities mean? | [`priority`] |
 //! | how much is too much? | [`limits`] |
 //! | what does an API key look like? | [`api_key`] |
+//! | which trace does a request belong to? | [`traceparent`] |
 
 pub mod api_key;
 pub mod backoff;
@@ -24,6 +25,7 @@ pub mod names;
 pub mod payload;
 pub mod priority;
 pub mod refusal;
+pub mod traceparent;
 pub mod transitions;
 
 pub use codes::Code;

@@ -70,4 +70,12 @@ limits! {
     DELIVERY_ATTEMPTS_MAX: i64 = 10, "delivery_attempts_max";
     /// What is on its way to one receiver at the same time.
     RECEIVER_DELIVERIES_MAX: i64 = 8, "receiver_deliveries_max";
+    /// Kinds, workers and tenants that have series of their own in the metrics; the rest is summed.
+    METRICS_SERIES_MAX: usize = 100, "metrics_series_max";
+    /// Rows of a lane that the metrics count; a lane with more shows this number.
+    METRICS_ROWS_MAX: i64 = 10_000, "metrics_rows_max";
+    /// Runs whose times the metrics look up at once.
+    METRICS_SAMPLES_MAX: usize = 500, "metrics_samples_max";
+    /// How far back the metrics count what happened since they were last asked.
+    METRICS_WINDOW_SECONDS_MAX: i64 = 900, "metrics_window_seconds_max";
 }

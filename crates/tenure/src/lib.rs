@@ -8,6 +8,10 @@
 
 pub mod client;
 pub mod error;
+#[cfg(feature = "metrics")]
+pub mod measure;
+#[cfg(not(feature = "metrics"))]
+mod measure;
 pub mod migrate;
 pub mod pool;
 #[cfg(feature = "private")]
@@ -16,6 +20,10 @@ pub mod services;
 pub mod store;
 pub mod testing;
 mod tls;
+#[cfg(feature = "opentelemetry")]
+pub mod traces;
+#[cfg(not(feature = "opentelemetry"))]
+mod traces;
 pub mod worker;
 
 pub use client::{Client, JobEnd, NewJob, enqueue_in, enqueue_many_in};

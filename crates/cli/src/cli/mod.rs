@@ -174,9 +174,9 @@ enum Command {
 }
 
 impl Cli {
-    /// Whether it serves many at once.
+    /// Whether it will answer requests for a while.
     pub(crate) fn is_server(&self) -> bool {
-        matches!(self.command, Command::Serve(_))
+        matches!(self.command, Command::Dev(_) | Command::Serve(_))
     }
 
     /// Does what the command line asks for.

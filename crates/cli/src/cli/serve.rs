@@ -45,6 +45,7 @@ impl Serve {
         }
         let settings = Settings::find(&self.flags, &place)?;
         logs::start(settings.value("log")?, settings.value("log_format")?);
+        http::metrics::install();
         let certificates = match settings.tls()? {
             Some((cert, key)) => Some(Arc::new(Certificates::read(cert, key)?)),
             None => None,
@@ -76,6 +77,14 @@ impl Serve {
                  something that speaks TLS before it."
             );
         }
+        let metrics = match settings.text("metrics_listen") {
+            Some(_) => Some(listen(settings.value("metrics_listen")?).await?),
+            None => None,
+        };
+        let metrics_address = metrics.as_ref().map(TcpListener::local_addr).transpose()?;
+        if let Some(address) = metrics_address.filter(|address| !address.ip().is_loopback()) {
+            tracing::warn!("The metrics at {address} can be read by whoever reaches it: they name tenants and kinds.");
+        }
         let limits = within_descriptors(settings.limits()?, connections_max);
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
@@ -91,11 +100,22 @@ impl Serve {
         }
         let listen_url = settings.text("listen_url").unwrap_or(&url);
         let server = Server::new(pool.clone(), listen_url, limits);
+        if let Some(listener) = metrics {
+            let (server, end) = (server.clone(), closed(ended.clone()));
+            services.spawn(async move {
+                if let Err(error) = http::metrics::listen(server, listener, end).await {
+                    tracing::error!("the metrics have ended: {error}");
+                }
+            });
+        }
         let server = tokio::spawn(http::serve(server, listener, certificates, closed(ended)));
         let ready = format!("{scheme}://{address}");
         match out.format {
             Format::Json => {
-                out.json(&json!({"ready": ready, "database": masked(&url), "pid": std::process::id()}))?;
+                let metrics = metrics_address.map(|address| format!("http://{address}/metrics"));
+                out.json(
+                    &json!({"ready": ready, "database": masked(&url), "pid": std::process::id(), "metrics": metrics}),
+                )?;
             }
             _ => out.text(&format!("ready: {ready}"))?,
         }

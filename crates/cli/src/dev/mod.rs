@@ -57,6 +57,7 @@ impl Dev {
     pub(crate) async fn run(self, place: Place, out: Output) -> Outcome {
         // Listening begins before the server starts: a signal in between must not leave it behind.
         let mut stop = Stop::listen()?;
+        http::metrics::install();
         let choice = place.choice()?;
         let server = match &choice {
             Choice::Given { by, .. } => {

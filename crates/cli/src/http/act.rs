@@ -2,8 +2,9 @@
 
 use tenure::Result;
 use tenure::pool::Connection;
-use tenure::store::principals::{self, Acting};
+use tenure::store::principals::{self, Acted, Acting};
 use tokio_postgres::Client;
+use tracing::Span;
 
 use super::Server;
 use super::auth::Caller;
@@ -18,15 +19,18 @@ impl Server {
         function: &str,
         work: impl AsyncFnOnce(&Client) -> Result<T>,
     ) -> Result<T, Problem> {
-        let lent = Lent(Some(self.pool.get().await?));
+        let lent = Lent::of(self.pool.get().await?);
         let client = lent.client();
         let acting = caller.acting(function);
         let (begun, known) = tokio::join!(biased; client.batch_execute("begin"), principals::act_as(client, &acting));
         begun.map_err(tenure::Error::from)?;
-        if let Err(error) = known {
-            client.batch_execute("rollback").await.map_err(tenure::Error::from)?;
-            lent.back();
-            return Err(error.into());
+        match known {
+            Ok(acted) => note(acted),
+            Err(error) => {
+                client.batch_execute("rollback").await.map_err(tenure::Error::from)?;
+                lent.back();
+                return Err(error.into());
+            }
         }
         let (done, committed) = tokio::join!(biased; work(client), client.batch_execute("commit"));
         committed.map_err(tenure::Error::from)?;
@@ -36,17 +40,35 @@ impl Server {
     }
 }
 
+/// For whom we act, for the span of the request.
+fn note(acted: Option<Acted>) {
+    let Some(Acted { tenant, principal, .. }) = acted else {
+        return;
+    };
+    let span = Span::current();
+    span.record("tenure.tenant", tenant)
+        .record("tenure.principal", principal);
+}
+
 /// A connection of the pool. Whoever goes away in the middle leaves a transaction behind that is nobody else's: then it is
 /// closed instead of given back.
-struct Lent(Option<Connection>);
+pub(super) struct Lent(Option<Connection>);
 
 impl Lent {
+    pub(super) fn of(connection: Connection) -> Lent {
+        Lent(Some(connection))
+    }
+
     fn client(&self) -> &Client {
         self.0.as_deref().expect("it is here until it goes back")
     }
 
+    pub(super) fn client_mut(&mut self) -> &mut Client {
+        self.0.as_deref_mut().expect("it is here until it goes back")
+    }
+
     /// All that was asked on it was answered.
-    fn back(mut self) {
+    pub(super) fn back(mut self) {
         drop(self.0.take());
     }
 }
@@ -66,6 +88,7 @@ impl Caller {
             function,
             tenant: self.tenant.as_deref(),
             via: &self.via,
+            traceparent: self.traceparent.as_deref(),
         }
     }
 }

@@ -15,6 +15,7 @@ use tenure_core::{codes, limits, names};
 use uuid::Uuid;
 
 use super::Server;
+use super::observed::traceparent_of;
 use super::problem::Problem;
 use super::request_log::Asker;
 
@@ -37,6 +38,18 @@ pub(crate) struct Caller {
     pub(super) tenant: Option<String>,
     /// The request, for the events that it causes.
     pub(super) via: String,
+    /// The trace of the request, for the jobs that it makes.
+    pub(super) traceparent: Option<String>,
+}
+
+impl Caller {
+    /// The same caller, who asks for every tenant at once.
+    pub(super) fn everywhere(&self) -> Caller {
+        Caller {
+            tenant: Some("*".to_owned()),
+            ..self.clone()
+        }
+    }
 }
 
 impl FromRequestParts<Arc<Server>> for Caller {
@@ -61,6 +74,7 @@ impl FromRequestParts<Arc<Server>> for Caller {
             key_id,
             tenant,
             via: format!("{} {}{from}", parts.method, parts.uri.path()),
+            traceparent: traceparent_of(&parts.headers),
         })
     }
 }

@@ -13,6 +13,8 @@ mod kinds;
 mod listen;
 mod live;
 mod meta;
+pub(crate) mod metrics;
+mod observed;
 mod operate;
 mod principals;
 mod problem;
@@ -65,6 +67,8 @@ pub(crate) struct Server {
     /// Emptied when the server is about to end.
     ending: Mutex<Option<watch::Sender<()>>>,
     ended: watch::Receiver<()>,
+    /// What the database said about itself.
+    told: metrics::Told,
 }
 
 #[derive(OpenApi)]
@@ -111,6 +115,7 @@ impl Server {
             limits,
             ending: Mutex::new(Some(ending)),
             ended,
+            told: Default::default(),
         })
     }
 
@@ -142,6 +147,7 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(settings::routes())
         .merge(principals::routes())
         .merge(meta::routes())
+        .merge(metrics::routes())
         .split_for_parts()
 }
 
@@ -160,6 +166,7 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
         .method_not_allowed_fallback(no_such_method)
         .layer(from_fn(bounds::within))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(axum::middleware::from_fn(observed::observed))
         .layer(from_fn(request_log::logged))
         .with_state(server)
 }
@@ -172,6 +179,7 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) {
     tokio::spawn(note_use(server.clone()));
+    let counting = tokio::spawn(metrics::keep_up());
     let hearing = tokio::spawn(server.waiting.clone().hear(server.listen_url.clone()));
     let following = certificates
         .clone()
@@ -186,6 +194,7 @@ pub(crate) async fn serve(
     if cut_off > 0 {
         tracing::warn!(connections = cut_off, "cut off at the end: they took too long");
     }
+    counting.abort();
     hearing.abort();
     if let Some(following) = following {
         following.abort();

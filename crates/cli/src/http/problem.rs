@@ -44,6 +44,11 @@ impl Problem {
         Refusal::new(code, what, why, next).into()
     }
 
+    /// Whether it has this code.
+    pub(super) fn is(&self, code: &Code) -> bool {
+        self.refusal.is(code)
+    }
+
     /// Worth trying again, but not before.
     pub(super) fn retry_after(mut self, seconds: u64) -> Problem {
         self.retry_after_seconds = Some(seconds);

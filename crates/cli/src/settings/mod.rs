@@ -139,6 +139,9 @@ impl Settings {
     fn check(&self) -> Outcome {
         self.value::<std::net::SocketAddr>("listen")?;
         self.number("connections", 1..=10_000)?;
+        if self.text("metrics_listen").is_some() {
+            self.value::<std::net::SocketAddr>("metrics_listen")?;
+        }
         self.value::<bool>("no_services")?;
         self.value::<crate::webhooks::Reach>("webhook_allow")?;
         self.value::<crate::logs::LogFormat>("log_format")?;

@@ -57,6 +57,8 @@ pub(crate) const ALL: &[Setting] = &[
         "Database connections at most"),
     setting("listen",            &["TENURE_LISTEN"],            Some("127.0.0.1:7373"), Takes("ADDRESS:PORT"),
         "Where to listen; port 0 takes a free one"),
+    setting("metrics_listen",    &["TENURE_METRICS_LISTEN"],    None,                   Takes("ADDRESS:PORT"),
+        "Where /metrics is to be had without a key, for whoever can reach it; port 0 takes a free one"),
     setting("tls_cert",          &["TENURE_TLS_CERT"],          None,                   Takes("FILE"),
         "The server's certificate and those that vouch for it, as PEM; read again on SIGHUP and when it changes"),
     setting("tls_key",           &["TENURE_TLS_KEY"],           None,                   Takes("FILE"),

@@ -1,8 +1,10 @@
 //! A running `tenure serve`, and what it answers.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::workbench::Workbench;
@@ -12,6 +14,8 @@ pub(crate) struct Api {
     child: Child,
     url: String,
     agent: ureq::Agent,
+    /// What it said when it was ready.
+    pub(crate) told: Value,
 }
 
 /// Status and body.
@@ -26,6 +30,11 @@ impl Api {
     pub(crate) fn start_with(bench: &Workbench, options: &[&str]) -> Api {
         let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json", "--log", "warn"]);
         command.args(options);
+        Api::of(command)
+    }
+
+    /// The server that this command runs, `serve` or `dev`.
+    pub(crate) fn of(mut command: Command) -> Api {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("run");
         let mut line = String::new();
         let output = child.stdout.take().expect("its output");
@@ -34,8 +43,13 @@ impl Api {
         let config = ureq::Agent::config_builder().http_status_as_error(false).build();
         Api {
             child,
-            url: ready["ready"].as_str().expect("an address").to_owned(),
+            url: ready["api"]
+                .as_str()
+                .or(ready["ready"].as_str())
+                .expect("an address")
+                .to_owned(),
             agent: config.into(),
+            told: ready,
         }
     }
 
@@ -49,15 +63,21 @@ impl Api {
         &self.agent
     }
 
-    /// Asks it to stop.
-    pub(crate) fn ask_to_stop(&self) {
-        let pid = i32::try_from(self.child.id()).expect("a process id");
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).expect("it runs");
+    /// Its standard error, if that was piped.
+    pub(crate) fn errors(&mut self) -> ChildStderr {
+        self.child.stderr.take().expect("its errors")
     }
 
-    /// Waits for its end.
-    pub(crate) fn wait(&mut self) -> std::process::ExitStatus {
-        self.child.wait().expect("its end")
+    /// Asks it to end.
+    pub(crate) fn ask_to_stop(&self) {
+        let pid = i32::try_from(self.child.id()).expect("a process id");
+        kill(Pid::from_raw(pid), Signal::SIGTERM).expect("it can be asked");
+    }
+
+    /// Asks it to end, and says whether it ended well.
+    pub(crate) fn stop(mut self) -> bool {
+        self.ask_to_stop();
+        self.child.wait().expect("it ends").success()
     }
 
     /// Sends a request as the holder of a key.

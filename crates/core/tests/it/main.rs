@@ -10,6 +10,7 @@ mod names;
 mod payload;
 mod priority;
 mod purity;
+mod traceparent;
 mod transitions;
 
 use std::path::{Path, PathBuf};

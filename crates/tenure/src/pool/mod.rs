@@ -86,10 +86,32 @@ impl Pool {
         self.inner.status().max_size
     }
 
+    /// How many connections there are, and who wants one.
+    pub fn status(&self) -> PoolStatus {
+        let status = self.inner.status();
+        PoolStatus {
+            connections: status.size,
+            idle: status.available,
+            waiting: status.waiting,
+        }
+    }
+
     /// Closes every connection; nobody gets another.
     pub fn close(&self) {
         self.inner.close();
     }
+}
+
+/// A pool at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStatus {
+    /// Connections that are open.
+    pub connections: usize,
+    /// Those that nobody uses.
+    pub idle: usize,
+    /// Callers that wait for one.
+    pub waiting: usize,
 }
 
 /// A connection of a [`Pool`]; it is a [`Client`].

@@ -38,6 +38,7 @@ async fn every(
             _ => {}
         }
         failing = outcome.is_err();
+        crate::measure::served(name, !failing);
         tokio::select! {
             () = &mut shutdown => return,
             () = tokio::time::sleep(pause(interval)) => {}

@@ -46,6 +46,8 @@ pub async fn run_once(client: &mut Client) -> Result<Counts> {
 pub async fn run(pool: &Pool, interval: Duration, shutdown: impl Future<Output = ()>) {
     super::every("reaper", pool, interval, shutdown, async |connection| {
         let counts = run_once(connection).await?;
+        #[cfg(feature = "metrics")]
+        crate::measure::reaped(counts);
         if counts != Counts::default() {
             tracing::info!(service = "reaper", ended = counts.ended, "jobs ended");
         }

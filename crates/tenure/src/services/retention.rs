@@ -75,6 +75,8 @@ pub async fn run_once(client: &mut Client) -> Result<Counts> {
 pub async fn run(pool: &Pool, interval: Duration, shutdown: impl Future<Output = ()>) {
     super::every("retention", pool, interval, shutdown, async |connection| {
         let counts = run_once(connection).await?;
+        #[cfg(feature = "metrics")]
+        crate::measure::swept(counts);
         if counts.cleaned + counts.dead_letters_removed > 0 || counts.partitions_made + counts.partitions_dropped > 0 {
             tracing::info!(service = "retention", ?counts, "cleaned");
         }

@@ -73,6 +73,8 @@ pub(super) struct Call<'a> {
     function: &'static str,
     names: Vec<&'static str>,
     values: Vec<(&'a (dyn ToSql + Sync), Type)>,
+    /// Whether the last value is the trace of the call.
+    is_traced: bool,
 }
 
 impl<'a> Call<'a> {
@@ -81,6 +83,7 @@ impl<'a> Call<'a> {
             function,
             names: Vec::new(),
             values: Vec::new(),
+            is_traced: false,
         }
     }
 
@@ -101,6 +104,15 @@ impl<'a> Call<'a> {
     pub(super) fn nullable<T: Argument>(mut self, name: &'static str, value: &'a Option<T>) -> Call<'a> {
         self.names.push(name);
         self.values.push((value, T::TYPE));
+        self
+    }
+
+    /// Names the trace that the call, and the rest of its transaction, belongs to. Comes after all arguments.
+    pub(super) fn traced(mut self, trace: &'a Option<String>) -> Call<'a> {
+        if let Some(trace) = trace {
+            self.values.push((trace, Type::TEXT));
+            self.is_traced = true;
+        }
         self
     }
 
@@ -138,12 +150,19 @@ impl<'a> Call<'a> {
 
     /// The rows as they come, with these columns.
     pub(super) async fn run(self, client: &impl GenericClient, columns: &str) -> Result<Vec<Row>> {
-        let arguments: Vec<String> = self
+        let mut arguments: Vec<String> = self
             .names
             .iter()
             .zip(1..)
             .map(|(name, at)| format!("{name} => ${at}"))
             .collect();
+        if let (true, Some(first)) = (self.is_traced, arguments.first_mut()) {
+            // An argument is read before the function runs: so the setting stands by then, without a statement of its own.
+            let (name, trace) = (self.names[0], self.values.len());
+            *first = format!(
+                "{name} => case when pg_catalog.set_config('tenure.traceparent', ${trace}, true) is not null then $1 end"
+            );
+        }
         let (function, arguments) = (self.function, arguments.join(", "));
         // A scalar function's only column is named by the alias; a set has the names of its columns.
         let alias = if columns == "answer" { " answer" } else { "" };

@@ -1,5 +1,7 @@
 //! Health in one call.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use tokio_postgres::GenericClient;
 
@@ -9,6 +11,24 @@ use crate::error::Result;
 /// Backlog, leases, dead letters, executors and gates of the tenant (`tenure.health`).
 pub async fn health(client: &impl GenericClient) -> Result<Value> {
     Call::new("health").value(client).await
+}
+
+/// What a monitoring system asks for.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+pub struct Metrics {
+    /// Where the next answer goes on counting.
+    pub cursor: String,
+    /// Name, labels and value.
+    pub series: Vec<(String, BTreeMap<String, String>, f64)>,
+    /// Tenant, kind, event, and how many jobs it happened to since the last answer.
+    pub counts: Vec<(String, String, String, u64)>,
+    /// Tenant, kind, and how long some of the runs that ended since then had waited and ran, in seconds.
+    pub samples: Vec<(String, String, Option<f64>, f64)>,
+}
+
+/// The numbers of the tenant, or of all; and what happened since an answer before (`tenure.metrics`).
+pub async fn metrics(client: &impl GenericClient, after: Option<&str>) -> Result<Metrics> {
+    Call::new("metrics").nullable("p_after", &after).read(client).await
 }
 
 /// What an operator should know about the database itself (`tenure.doctor`).

@@ -156,18 +156,31 @@ pub struct Acting<'a> {
     pub tenant: Option<&'a str>,
     /// The request, for the events that it causes.
     pub via: &'a str,
+    /// The trace of the request, for the jobs that it makes.
+    pub traceparent: Option<&'a str>,
+}
+
+row! {
+    /// For whom a transaction acts; told only to those who trace it.
+    pub struct Acted {
+        /// The tenant's name; `*` for all.
+        pub tenant: Option<String>,
+        /// Who acts.
+        pub principal: Option<String>,
+    }
 }
 
 /// The rest of the transaction acts for a key (`tenure.act_as`).
-pub async fn act_as(client: &impl GenericClient, acting: &Acting<'_>) -> Result<()> {
-    Call::new("act_as")
+pub async fn act_as(client: &impl GenericClient, acting: &Acting<'_>) -> Result<Option<Acted>> {
+    let acted = Call::new("act_as")
         .with("p_key_id", &acting.key_id)
         .with("p_function", &acting.function)
         .nullable("p_tenant", &acting.tenant)
         .with("p_via", &acting.via)
-        .run(client, "answer")
+        .nullable("p_traceparent", &acting.traceparent)
+        .rows(client)
         .await?;
-    Ok(())
+    Ok(acted.into_iter().next())
 }
 
 /// Says that keys were used (`tenure.keys_used`).

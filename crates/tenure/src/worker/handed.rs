@@ -30,6 +30,7 @@ pub(super) struct Told {
     payload: String,
     idempotency_key: Option<String>,
     enqueued_by: String,
+    traceparent: Option<String>,
 }
 
 impl Told {
@@ -65,6 +66,7 @@ impl Told {
             run_id: None,
             enqueued_by: self.enqueued_by,
             created_at: self.due,
+            traceparent: self.traceparent,
         }
     }
 }

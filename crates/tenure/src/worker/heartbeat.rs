@@ -10,6 +10,7 @@ use super::held::RunId;
 use super::line::Line;
 use super::runtime::Runtime;
 use super::trouble::Log;
+use crate::measure;
 use crate::store::jobs::{Hold, heartbeat_many};
 
 /// No answer is waited for shorter than this.
@@ -50,6 +51,7 @@ async fn once(runtime: &Runtime, line: &mut Line, log: &Log, holds: &[(RunId, Ho
         match line.ask(third.max(PATIENCE_MIN), question).await {
             Ok(answers) => {
                 log.fine(name);
+                measure::beaten(true);
                 let kill_at = Instant::now() + runtime.settings.grace;
                 let mut board = runtime.board();
                 for ((run, _), answer) in part.iter().zip(answers) {
@@ -57,6 +59,7 @@ async fn once(runtime: &Runtime, line: &mut Line, log: &Log, holds: &[(RunId, Ho
                 }
             }
             Err(error) => {
+                measure::beaten(false);
                 // A heartbeat that failed is not a lost lease: what is held stays ours until its time is up.
                 let delay = log.trouble(name, &error).min(third / 2).max(RETRY_MIN);
                 retry = Some(Instant::now() + delay);

@@ -9,6 +9,7 @@ use super::handler::{Erased, HandlerOptions};
 use super::middleware::{Layer, Next};
 use super::run::Running;
 use super::{Context, Failure};
+use crate::measure::RunTimes;
 
 /// A run that ends at its first poll within this time was quick.
 const QUICK: Duration = Duration::from_micros(20);
@@ -22,6 +23,7 @@ pub(super) struct Kind {
     handler: Erased,
     layers: Arc<[Layer]>,
     quick_runs: AtomicU32,
+    pub(super) run_times: RunTimes,
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
             handler,
             layers,
             quick_runs: AtomicU32::new(0),
+            run_times: RunTimes::default(),
         }
     }
 

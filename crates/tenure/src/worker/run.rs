@@ -6,12 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tracing::Span;
+use tracing::field::Empty;
 
+use super::failure::Verdict;
 use super::kind::Kind;
 use super::{Context, Done, Failure};
+use crate::traces;
 
 /// What a handler's code makes of a job.
 pub(super) type Outcome = Result<Done, Failure>;
@@ -24,6 +27,8 @@ pub(super) struct Run {
     pub(super) context: Context,
     stage: Stage,
     span: Span,
+    /// When it was first polled.
+    began: Option<Instant>,
 }
 
 enum Stage {
@@ -35,18 +40,42 @@ enum Stage {
 impl Run {
     pub(super) fn new(kind: Arc<Kind>, context: Context) -> Run {
         let job = context.job();
-        let span = tracing::info_span!("job", job_id = %job.job_id, kind = %job.kind, run = job.run);
+        // The names are those of OpenTelemetry for somebody who takes messages and works on them.
+        let span = tracing::info_span!(
+            "job", otel.kind = "consumer", otel.status_code = Empty, otel.status_description = Empty,
+            messaging.system = "tenure", messaging.operation.type = "process", messaging.destination.name = %job.kind,
+            job_id = %job.job_id, kind = %job.kind, run = job.run, attempt = job.attempt,
+        );
+        if let Some(traceparent) = &job.traceparent {
+            traces::continue_from(&span, traceparent);
+        }
         Run {
             kind,
             context,
             stage: Stage::New,
             span,
+            began: None,
         }
     }
 
     /// Polls it once where we are: many runs need no more. One that is not over is to be driven by a task.
     pub(super) fn poll_here(&mut self) -> Poll<Outcome> {
         Pin::new(self).poll(&mut std::task::Context::from_waker(Waker::noop()))
+    }
+
+    fn over(&self, outcome: &Outcome, took: Duration) {
+        self.kind.run_times.record(&self.context.job().kind, took);
+        if self.span.is_disabled() {
+            return;
+        }
+        match outcome {
+            Ok(_) => self.span.record("otel.status_code", "OK"),
+            Err(failure) if matches!(failure.verdict, Verdict::Retry(_) | Verdict::Permanent) => {
+                self.span.record("otel.status_description", failure.code_name());
+                self.span.record("otel.status_code", "ERROR")
+            }
+            Err(_) => &self.span,
+        };
     }
 }
 
@@ -56,7 +85,8 @@ impl Future for Run {
     fn poll(self: Pin<&mut Self>, waking: &mut std::task::Context<'_>) -> Poll<Outcome> {
         let this = self.get_mut();
         let _within = this.span.enter();
-        let began = matches!(this.stage, Stage::New).then(Instant::now);
+        let first = matches!(this.stage, Stage::New);
+        let began = *this.began.get_or_insert_with(Instant::now);
         // The set-up reads the payload and runs the handler's code up to its first future: user code like the rest.
         let polled = catch_unwind(AssertUnwindSafe(|| {
             if let Stage::New = this.stage {
@@ -77,8 +107,14 @@ impl Future for Run {
             let _ = catch_unwind(AssertUnwindSafe(|| drop(stage)));
             Poll::Ready(Err(Failure::retry(text_of(&*panic)).class("panic")))
         });
-        if let Some(began) = began {
-            this.kind.learn(polled.is_ready(), began.elapsed());
+        if first || polled.is_ready() {
+            let took = began.elapsed();
+            if first {
+                this.kind.learn(polled.is_ready(), took);
+            }
+            if let Poll::Ready(outcome) = &polled {
+                this.over(outcome, took);
+            }
         }
         polled
     }

@@ -16,8 +16,10 @@ use super::handed::Handed;
 use super::held::{Held, Overdue, lease_of, run_id};
 use super::kind::Kind;
 use super::offers::Taken;
+use super::report::Report;
 use super::run::{Outcome, Run};
 use super::trouble::Log;
+use crate::measure;
 use crate::pool::Pool;
 use crate::store::jobs::{ClaimedJob, End};
 
@@ -37,6 +39,8 @@ pub(super) struct Runtime {
     pub(super) log: Log,
     /// What keeps us from claiming though all works.
     pub(super) gates: Log,
+    /// What was counted already.
+    told: Mutex<Report>,
 }
 
 /// A slot that a task holds: free again when the task is over, however it ends.
@@ -72,6 +76,7 @@ impl Runtime {
             deaf: Notify::new(),
             log: Log::default(),
             gates: Log::default(),
+            told: Mutex::default(),
         }
     }
 
@@ -124,6 +129,11 @@ impl Runtime {
             self.timers.notify_waiters();
         }
         self.spawn(pending, group);
+    }
+
+    /// Counts what was done since it was last counted.
+    pub(super) fn tell(&self, report: Report) {
+        measure::told(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner), report);
     }
 
     /// A job came by itself.

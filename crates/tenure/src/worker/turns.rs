@@ -15,6 +15,7 @@ use super::parking::PARK_SECONDS;
 use super::runtime::Runtime;
 use super::trouble::Trouble;
 use crate::error::{Error, Result};
+use crate::measure;
 use crate::store::jobs::{self, Claim, ClaimMode, ClaimedJob, End, Hold, Turn};
 use crate::store::{Snapshot, open_transactions};
 
@@ -83,6 +84,7 @@ impl Turns {
             }
             let mut board = runtime.board();
             board.over();
+            runtime.tell(board.report);
             if board.phase >= Phase::UntilIdle {
                 // Others may be waiting for us to be the last.
                 runtime.turns.notify_waiters();
@@ -145,6 +147,7 @@ impl Turns {
     fn claimed(&self, ask: &Ask, jobs: Vec<ClaimedJob>, asked: Instant) {
         let mut board = self.runtime.board();
         board.claimed(ask, &jobs);
+        measure::claimed(jobs.len());
         if ask.to_buffer {
             board.store(jobs, asked);
         } else if board.phase == Phase::Closing {

@@ -32,6 +32,20 @@ async fn hand(c: &Client, kind: &str) -> (Uuid, String) {
     (row.get(0), row.get(1))
 }
 
+/// What a worker is told of a job that is handed to it names the trace as well.
+#[tokio::test]
+async fn a_job_that_is_handed_over_brings_its_trace() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let (_living, token) = offered(&db, "a").await;
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    run(&c, &format!("begin; set local tenure.traceparent = '{trace}'")).await;
+    assert_eq!(hand(&c, "a").await.1, "in_progress");
+    run(&c, "commit").await;
+    let held: Option<String> = get(&c, "select traceparent from tenure.job_held($1)", &[&token]).await;
+    assert_eq!(held.as_deref(), Some(trace));
+}
+
 /// Rule: 7, 10.
 #[tokio::test]
 async fn a_job_is_held_and_started_by_whoever_offered_a_slot_when_its_enqueue_commits() {

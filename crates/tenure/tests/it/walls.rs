@@ -165,6 +165,7 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ("dead_letter_show", format!("'{d}'")),
         ("health", none()),
         ("doctor", none()),
+        ("metrics", "'1.0'".into()),
         ("partition_list", "'jobs'".into()),
         (
             "job_enqueue",

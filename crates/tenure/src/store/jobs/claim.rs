@@ -69,6 +69,8 @@ row! {
         pub enqueued_by: String,
         /// When it was enqueued.
         pub created_at: Timestamp,
+        /// The trace and span it was enqueued in, as a W3C traceparent.
+        pub traceparent: Option<String>,
     }
 }
 

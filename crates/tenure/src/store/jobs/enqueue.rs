@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::store::Timestamp;
 use crate::store::call::{Call, column, row};
+use crate::traces;
 
 /// A job to enqueue. What is left out has the default of its kind.
 ///
@@ -186,6 +187,7 @@ pub async fn enqueue_many(
         .nullable("p_source_systems", &column(jobs, |job| job.source_system.as_deref()))
         .nullable("p_job_ids", &column(jobs, |job| job.job_id))
         .nullable("p_on_behalf_of", &on_behalf_of)
+        .traced(&traces::current())
         .rows(client)
         .await
 }
@@ -210,6 +212,7 @@ async fn plain(client: &impl GenericClient, job: &NewJob, alone: bool) -> Result
         .nullable("p_payload", &job.payload.as_ref().map(Json))
         .nullable("p_key", &job.key)
         .with("p_alone", &alone)
+        .traced(&traces::current())
         .rows(client)
         .await
 }
@@ -239,6 +242,7 @@ pub async fn enqueue(client: &impl GenericClient, job: &NewJob, on_behalf_of: Op
         .maybe("p_source_system", &job.source_system)
         .maybe("p_job_id", &job.job_id)
         .maybe("p_on_behalf_of", &on_behalf_of)
+        .traced(&traces::current())
         .read(client)
         .await
 }

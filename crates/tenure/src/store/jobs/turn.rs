@@ -51,6 +51,7 @@ struct Rare {
     parent_job_id: Option<Uuid>,
     workflow_id: Option<Uuid>,
     run_id: Option<Uuid>,
+    traceparent: Option<String>,
 }
 
 #[derive(serde::Deserialize)]
@@ -102,6 +103,7 @@ impl Lease {
             run_id: rare.run_id,
             enqueued_by: row.try_get(10)?,
             created_at: row.try_get(11)?,
+            traceparent: rare.traceparent,
         })
     }
 }
