@@ -6,6 +6,7 @@ mod dev;
 mod errors;
 mod http;
 mod output;
+mod remote;
 mod stop;
 mod temporary;
 mod values;
@@ -13,8 +14,8 @@ mod values;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use tenure_core::codes;
 
 use crate::cli::Cli;
@@ -32,8 +33,10 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Outcome {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, words(&matches))));
+    let (cli, words) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) if !error.use_stderr() => {
             error.print()?;
             return Ok(());
@@ -49,10 +52,21 @@ fn run() -> Outcome {
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(cli.run());
+    let outcome = runtime.block_on(cli.run(&words));
     // A thread that waits for standard input must not keep a finished command from ending.
     runtime.shutdown_background();
     outcome
+}
+
+/// The words of the command, such as `job list`.
+fn words(matches: &ArgMatches) -> String {
+    let mut words = Vec::new();
+    let mut rest = matches.subcommand();
+    while let Some((word, inner)) = rest {
+        words.push(word);
+        rest = inner.subcommand();
+    }
+    words.join(" ")
 }
 
 /// Warnings of the library to standard error; `RUST_LOG` asks for more.
@@ -65,4 +79,6 @@ fn say_what_the_library_says() {
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
+    // The traces of libraries hold what goes over the wire, and keys go over it.
+    log::set_max_level(log::LevelFilter::Debug);
 }

@@ -43,13 +43,13 @@ impl Login {
         match self {
             Login::Bind(bind) => {
                 let binding = bind.binding();
-                let bound = session.ask(async |tx| tenants::login_bind(tx, &binding).await).await?;
+                let bound = session.sql(async |tx| tenants::login_bind(tx, &binding).await).await?;
                 session
                     .out
                     .object(&bound, &["login", "tenant", "principal"], &["login"])
             }
             Login::Unbind { login } => {
-                let done = session.ask(async |tx| tenants::login_unbind(tx, &login).await).await?;
+                let done = session.sql(async |tx| tenants::login_unbind(tx, &login).await).await?;
                 session
                     .out
                     .done(&format!("The login {login:?} is bound no more."), &done, &["login"])

@@ -46,7 +46,7 @@ impl Reap {
             ReapMode::Apply
         };
         let rows = session
-            .call(async |tx| {
+            .sql(async |tx| {
                 if self.every_tenant {
                     for_every_tenant(tx).await?;
                 }

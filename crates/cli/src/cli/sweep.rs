@@ -6,7 +6,7 @@ use tenure::store::{for_every_tenant, retention};
 
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::output::shown;
+use crate::output::{json_of, shown};
 use crate::values::Number;
 
 #[derive(Debug, Args)]
@@ -31,18 +31,19 @@ pub(crate) struct Sweep {
 impl Sweep {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let limit = self.limit.read("limit")?;
-        let mut answer = session
-            .ask(async |tx| {
+        let swept = session
+            .sql(async |tx| {
                 if self.every_tenant {
                     for_every_tenant(tx).await?;
                 }
                 retention::job_sweep(tx, Some(limit)).await
             })
             .await?;
+        let mut answer = json_of(&swept)?;
         if self.partitions {
             // A transaction of its own: its locks should be short.
-            let upkeep = session.ask(async |tx| retention::partition_upkeep(tx).await).await?;
-            answer["partitions"] = upkeep;
+            let upkeep = session.sql(async |tx| retention::partition_upkeep(tx).await).await?;
+            answer["partitions"] = json_of(&upkeep)?;
         }
         let part = |field: &str| shown("", &answer[field]);
         let mut sentence = format!(

@@ -49,7 +49,7 @@ impl FromRequestParts<Arc<Server>> for Caller {
         let key = presented(parts)?;
         let key_id = server.keys.check(server, &key, address).await?;
         let tenant = match parts.headers.get(TENANT_HEADER) {
-            Some(value) => Some(tenant_of(value.to_str().unwrap_or_default())?),
+            Some(value) => Some(tenant_of(std::str::from_utf8(value.as_bytes()).unwrap_or_default())?),
             None => None,
         };
         let from = address.map_or_else(String::new, |address| format!(" {address}"));

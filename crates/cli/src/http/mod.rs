@@ -148,10 +148,11 @@ pub(crate) async fn serve(
         // Whoever waits for work is told that there is none.
         waiting.close();
     };
-    let service = application(server).into_make_service_with_connect_info::<SocketAddr>();
+    let service = application(server.clone()).into_make_service_with_connect_info::<SocketAddr>();
     let ended = axum::serve(listener, service).with_graceful_shutdown(stop).await;
     noting.abort();
     hearing.abort();
+    note_used(&server).await;
     ended
 }
 
@@ -159,14 +160,18 @@ pub(crate) async fn serve(
 async fn note_use(server: Arc<Server>) {
     loop {
         tokio::time::sleep(NOTE_EVERY).await;
-        let used = server.keys.used();
-        if used.is_empty() {
-            continue;
-        }
-        let noted = async { keys_used(&*server.pool.get().await?, &used).await };
-        if let Err(error) = noted.await {
-            tracing::debug!(code = error.code(), "the use of keys was not written down: {error}");
-        }
+        note_used(&server).await;
+    }
+}
+
+async fn note_used(server: &Server) {
+    let used = server.keys.used();
+    if used.is_empty() {
+        return;
+    }
+    let noted = async { keys_used(&*server.pool.get().await?, &used).await };
+    if let Err(error) = noted.await {
+        tracing::debug!(code = error.code(), "the use of keys was not written down: {error}");
     }
 }
 

@@ -52,11 +52,11 @@ async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
     let quiet = Output { format: Format::Quiet };
     let mut session = place.session_at(&url, quiet).await?;
     let before = Timestamp::now();
-    let doctor: Value = session.ask(async |tx| health::doctor(tx).await).await?;
+    let doctor: Value = session.sql(async |tx| health::doctor(tx).await).await?;
     let after = Timestamp::now();
-    let keys = session.call(async |tx| config::config_list(tx).await).await?;
+    let keys = session.sql(async |tx| config::config_list(tx).await).await?;
     let jobs = session
-        .call(async |tx| retention::partition_list(tx, "jobs").await)
+        .sql(async |tx| retention::partition_list(tx, "jobs").await)
         .await?;
 
     findings.push(schema::roles(&doctor));

@@ -1,5 +1,7 @@
 //! `tenure job claim`: how a shell script becomes a worker.
 
+use std::time::Duration;
+
 use clap::Args;
 use serde_json::{Value, json};
 use tenure::store::jobs;
@@ -8,6 +10,7 @@ use super::wait::Patience;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::Format;
+use crate::remote;
 use crate::values::Number;
 
 #[derive(Debug, Args)]
@@ -39,7 +42,7 @@ impl Claim {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let mut patience = Patience::of(self.wait.as_ref())?;
         let answer = loop {
-            let answer = self.once(&mut session).await?;
+            let answer = self.once(&mut session, patience.left()).await?;
             if !answer["job"].is_null() || !patience.pause().await {
                 break answer;
             }
@@ -67,7 +70,7 @@ impl Claim {
         }
     }
 
-    async fn once(&self, session: &mut Session) -> Outcome<Value> {
+    async fn once(&self, session: &mut Session, wait: Duration) -> Outcome<Value> {
         let worker = self.worker.clone().unwrap_or_else(worker_name);
         let mut claim = jobs::Claim::new(&worker);
         claim.executor = self.executor.clone();
@@ -77,7 +80,9 @@ impl Claim {
         if self.start {
             claim = claim.started();
         }
-        let job = session.ask(async |tx| jobs::claim(tx, &claim).await).await?;
+        let job = session
+            .ask(remote::job_claim(&claim, wait), async |tx| jobs::claim(tx, &claim).await)
+            .await?;
         Ok(json!({ "job": job }))
     }
 }

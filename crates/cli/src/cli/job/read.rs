@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, shown};
+use crate::remote;
 use crate::values::Number;
 
 const LIST: &[Column] = &[
@@ -114,7 +115,9 @@ impl List {
             before: self.before,
             limit: Some(limit),
         };
-        let rows = session.call(async |tx| jobs::list(tx, &filter).await).await?;
+        let rows = session
+            .call(remote::job_list(&filter), async |tx| jobs::list(tx, &filter).await)
+            .await?;
         session.out.list(
             LIST,
             &rows,
@@ -134,14 +137,20 @@ impl List {
 
 impl Show {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let job = session.ask(async |tx| jobs::show(tx, self.job).await).await?;
+        let job = session
+            .ask(remote::job_show(self.job), async |tx| jobs::show(tx, self.job).await)
+            .await?;
         session.out.object(&job, FIRST, &["job_id"])
     }
 }
 
 impl Timeline {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let rows = session.call(async |tx| jobs::timeline(tx, self.job).await).await?;
+        let rows = session
+            .call(remote::job_timeline(self.job), async |tx| {
+                jobs::timeline(tx, self.job).await
+            })
+            .await?;
         session
             .out
             .list(TIMELINE, &rows, &["verb"], "Nothing has happened to it.")
@@ -150,7 +159,9 @@ impl Timeline {
 
 impl Explain {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let told = session.ask(async |tx| jobs::explain(tx, self.job).await).await?;
+        let told = session
+            .ask(remote::job_explain(self.job), async |tx| jobs::explain(tx, self.job).await)
+            .await?;
         match session.out.format {
             Format::People => session.out.text(&reasons(&told)),
             _ => session.out.object(&told, &[], &["state"]),
