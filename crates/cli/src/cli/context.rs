@@ -18,7 +18,15 @@ const LIST: &[Column] = &[
     Column("DEFAULT", "default"),
 ];
 
-const FIRST: &[&str] = &["context", "server", "database", "tenant", "key_prefix", "guarded", "default"];
+const FIRST: &[&str] = &[
+    "context",
+    "server",
+    "database",
+    "tenant",
+    "key_prefix",
+    "guarded",
+    "default",
+];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Context {

@@ -63,8 +63,8 @@ impl Init {
             Err(Failure::Refused(refusal)) if refusal.is(codes::NOT_PERMITTED) => {
                 return Ok(First::None("this login is not trusted with the installation"));
             }
-            there if there? => return Ok(First::There),
-            _ => {}
+            Ok(true) => return Ok(First::There),
+            there => there.map(drop)?,
         }
         let shown = match out.format {
             Format::Json => true,
@@ -125,10 +125,12 @@ impl First {
     }
 }
 
-/// Before anything is done: a file that is there is never overwritten.
+/// Before anything is done: a file that is there is never overwritten, and its directory must be.
 fn check_new(path: &Path) -> Outcome {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
     match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && directory.is_dir() => Ok(()),
         Err(error) => Err(unwritable(path, &error)),
         Ok(_) => Err(unwritable(path, &io::ErrorKind::AlreadyExists.into())),
     }
@@ -139,6 +141,6 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
         codes::USAGE,
         format!("The key cannot be written to {}.", path.display()),
         error.to_string(),
-        "Name a new file in a directory that you can write to. No key was made.",
+        "Name a new file in a directory that you can write to. No key is valid yet.",
     )
 }

@@ -104,7 +104,13 @@ pub(crate) struct Globals {
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub(crate) key_file: Option<PathBuf>,
     /// PEM certificates of the authority that signed the server's [default: those of the system]
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Global options",
+        hide_short_help = true
+    )]
     pub(crate) ca_file: Option<PathBuf>,
     /// Send the key unencrypted to another machine
     #[arg(long, global = true, help_heading = "Global options", hide_short_help = true)]

@@ -54,7 +54,10 @@ impl Place {
             (CONTEXT_VARIABLE, context.is_some()),
             (URL_VARIABLE, database.is_some()),
         ];
-        one_of(&variables, "Unset all but one, or say it with --server, --context or --database-url.")?;
+        one_of(
+            &variables,
+            "Unset all but one, or say it with --server, --context or --database-url.",
+        )?;
         Ok(match (server, context, database) {
             (Some(url), ..) => Some((Named::Url(url), SERVER_VARIABLE)),
             (_, Some(name), _) => Some((Named::Context(name), CONTEXT_VARIABLE)),
@@ -187,7 +190,11 @@ impl Place {
 
 /// Where only one may be named.
 fn one_of(named: &[(&str, bool)], next: &str) -> Outcome {
-    let given: Vec<&str> = named.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    let given: Vec<&str> = named
+        .iter()
+        .filter(|(_, given)| *given)
+        .map(|(name, _)| *name)
+        .collect();
     match given.as_slice() {
         [] | [_] => Ok(()),
         [first @ .., last] => Err(refuse(

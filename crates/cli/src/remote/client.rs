@@ -220,15 +220,23 @@ impl Remote {
         let not_tenure = |why: &str| trouble::not_tenure(&self.target.url, why);
         let status = answer.status;
         if let Some(location) = &answer.location {
-            return Err(not_tenure(&format!("It sends us elsewhere (status {status}): {location}.")));
+            return Err(not_tenure(&format!(
+                "It sends us elsewhere (status {status}): {location}."
+            )));
         }
         let json: Option<Value> = match answer.kind.as_str() {
             "application/json" | "application/problem+json" => serde_json::from_slice(&answer.body).ok(),
             _ => None,
         };
         let Some(json) = json else {
-            let kind = if answer.kind.is_empty() { "nothing" } else { &answer.kind };
-            return Err(not_tenure(&format!("It answered {kind} with status {status}, not JSON.")));
+            let kind = if answer.kind.is_empty() {
+                "nothing"
+            } else {
+                &answer.kind
+            };
+            return Err(not_tenure(&format!(
+                "It answered {kind} with status {status}, not JSON."
+            )));
         };
         if !(200..300).contains(&status) {
             return Err(trouble::of_problem(&json)

@@ -100,7 +100,9 @@ mod tests {
 
     #[test]
     fn a_name_stays_one_segment_whatever_is_in_it() {
-        let request = Request::get(&["kinds", "a/b?c d"]).with("q", Some("x&y")).with("n", None::<i32>);
+        let request = Request::get(&["kinds", "a/b?c d"])
+            .with("q", Some("x&y"))
+            .with("n", None::<i32>);
         assert_eq!(request.path, "/v1/kinds/a%2Fb%3Fc%20d?q=x%26y");
         assert_eq!(request.with("m", Some(7)).path, "/v1/kinds/a%2Fb%3Fc%20d?q=x%26y&m=7");
     }

@@ -94,12 +94,7 @@ fn unanswered(why: &str, url: &str, request: &Request) -> Refusal {
     } else {
         (why.to_owned(), "Ask again, or wait longer with --timeout.")
     };
-    Refusal::new(
-        codes::SERVER_UNREACHABLE,
-        format!("{url} has not answered."),
-        why,
-        next,
-    )
+    Refusal::new(codes::SERVER_UNREACHABLE, format!("{url} has not answered."), why, next)
 }
 
 /// Somebody is there, and speaks another language.

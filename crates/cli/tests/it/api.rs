@@ -19,7 +19,13 @@ pub(crate) type Reply = (u16, Value);
 
 impl Api {
     pub(crate) fn start(bench: &Workbench) -> Api {
+        Api::start_with(bench, &[])
+    }
+
+    /// With these options.
+    pub(crate) fn start_with(bench: &Workbench, options: &[&str]) -> Api {
         let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]);
+        command.args(options);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("run");
         let mut line = String::new();
         let output = child.stdout.take().expect("its output");
@@ -31,6 +37,18 @@ impl Api {
             url: ready["ready"].as_str().expect("an address").to_owned(),
             agent: config.into(),
         }
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(crate) fn stop(mut self) {
+        let pid = nix::unistd::Pid::from_raw(self.child.id().try_into().expect("a process id"));
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("it lives");
+        assert!(self.child.wait().expect("it ends").success());
     }
 
     /// Sends a request as the holder of a key.

@@ -14,19 +14,24 @@ static OPEN: LazyLock<Template> = LazyLock::new(|| Template::new("cli_open", [te
 /// Migrated only: inert.
 static CLOSED: LazyLock<Template> = LazyLock::new(|| Template::new("cli_closed", [tenure::migrate::source_hash()]));
 
-/// The program under test, with nothing of the caller's environment that could name a database.
+/// The program under test, with nothing of the caller's environment that could name a database or a server.
 pub(crate) fn tenure() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     for variable in [
         "DATABASE_URL",
         "TENURE_TEST_DATABASE_URL",
         "TENURE_TENANT",
+        "TENURE_SERVER",
+        "TENURE_CONTEXT",
+        "TENURE_KEY",
         "RUST_LOG",
         "PGOPTIONS",
     ] {
         command.env_remove(variable);
     }
     command.env("TZ", "UTC").stdin(Stdio::null());
+    // Whoever runs the tests may have saved contexts.
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 

@@ -81,7 +81,9 @@ impl Claim {
             claim = claim.started();
         }
         let job = session
-            .ask(remote::job_claim(&claim, wait), async |tx| jobs::claim(tx, &claim).await)
+            .ask(remote::job_claim(&claim, wait), async |tx| {
+                jobs::claim(tx, &claim).await
+            })
             .await?;
         Ok(json!({ "job": job }))
     }

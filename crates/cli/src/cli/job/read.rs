@@ -160,7 +160,9 @@ impl Timeline {
 impl Explain {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let told = session
-            .ask(remote::job_explain(self.job), async |tx| jobs::explain(tx, self.job).await)
+            .ask(remote::job_explain(self.job), async |tx| {
+                jobs::explain(tx, self.job).await
+            })
             .await?;
         match session.out.format {
             Format::People => session.out.text(&reasons(&told)),
