@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use tenure_core::codes;
+use tenure_core::{codes, limits, names};
 
 use super::contexts::{Context, Contexts};
 use super::{Place, URL_VARIABLE, from_environment, key};
@@ -114,17 +114,19 @@ impl Place {
                 "Say which: tenure context add NAME --server https://tenure.example --key -",
             ));
         };
+        if let Some(name) = &self.tenant {
+            names::check("tenant", name, limits::NAME_CHARS_MAX)?;
+        }
         let key = key::given(key.or(self.key.as_deref()), self.key_file.as_deref())?;
         let ca_file = self.ca_file.as_deref().map(std::path::absolute).transpose()?;
-        let context = Context {
+        Ok(Context {
             server: Target::url_of(server)?,
             key: key.map(|key| key.reveal()),
             tenant: self.tenant.clone(),
             ca_file,
             development,
             allow_plaintext: self.allow_plaintext,
-        };
-        Ok(context)
+        })
     }
 
     fn unsaved(server: String) -> Context {

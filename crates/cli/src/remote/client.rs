@@ -315,3 +315,45 @@ fn unreadable_key() -> crate::errors::Failure {
         "Copy the whole key; make a new one if it was lost.",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(url: &str, context: Option<&str>, development: bool) -> Target {
+        Target {
+            url: url.to_owned(),
+            context: context.map(str::to_owned),
+            key: ApiKey::new([7; tenure_core::api_key::RANDOM_BYTES]),
+            tenant: None,
+            ca_file: None,
+            development,
+            plaintext: false,
+            timeout: CONNECT_MAX,
+        }
+    }
+
+    /// A saved server at this machine may be a tunnel to another.
+    #[test]
+    fn a_change_goes_silently_only_where_it_can_hurt_nobody() {
+        for local in ["http://127.0.0.1:7373", "http://localhost", "http://[::1]:1/base"] {
+            assert!(target(local, None, false).is_harmless(), "{local}");
+            assert!(!target(local, Some("prod"), false).is_harmless(), "{local}");
+            assert!(target(local, None, false).check_plaintext().is_ok(), "{local}");
+        }
+        for other in ["http://tenure.example", "http://127.0.0.1.example", "http://10.0.0.1"] {
+            assert!(!target(other, None, false).is_harmless(), "{other}");
+            assert!(target(other, Some("test"), true).is_harmless(), "{other}");
+            assert!(target(other, None, false).check_plaintext().is_err(), "{other}");
+        }
+        assert!(target("https://tenure.example", None, false).check_plaintext().is_ok());
+    }
+
+    #[test]
+    fn a_key_is_in_no_description() {
+        let target = target("https://tenure.example", None, false);
+        let secret = target.key.reveal();
+        let secret = secret.rsplit('_').next().expect("a secret");
+        assert!(!format!("{target:?} {}", target.told()).contains(secret));
+    }
+}

@@ -127,7 +127,7 @@ async fn what_the_database_says_stays_with_whoever_runs_the_server() {
         .await
         .expect("renamed");
     let (status, body) = api.send(&all, "GET", "/v1/kinds", None);
-    assert_eq!((status, &body["code"]), (500, &json!("database_error")), "{body}");
+    assert_eq!((status, &body["code"]), (503, &json!("schema_missing")), "{body}");
     let text = body.to_string();
     for word in ["tenure.kinds", "relation", "select", "42P01", "PL/pgSQL"] {
         assert!(!text.contains(word), "{word}: {text}");

@@ -244,6 +244,7 @@ fn settings(course: &mut Course<'_>) {
     course
         .step(&["kind", "set", "a", "--default", "attempts_max", "--json"])
         .ok();
+    course.step(&["kind", "set", "a/b c?", "--attempts-max", "2"]).ok();
     course.step(&["kind", "pause", "a/b c?", "--note", "n"]).ok();
     course.step(&["kind", "resume", "a/b c?"]).ok();
     course
@@ -421,11 +422,15 @@ async fn what_has_no_way_over_http_says_so_and_does_nothing() {
         &["login", "bind", "x"],
         &["login", "unbind", "x"],
         &["bench", "drain"],
-        &["private", "exec", "true"],
     ] {
         let refusal = scene.refused(args, "not_over_http");
         assert!(text_of(&refusal, "next").contains("--database-url"), "{refusal}");
     }
+    let private = scene.run(["private", "exec", "--", "true"]);
+    assert!(
+        private.exit == 3 && private.err.starts_with("not_over_http"),
+        "{private:?}"
+    );
     scene.refused(&["job", "enqueue", "a", "--on-behalf-of", "ann"], "not_over_http");
     assert_eq!(scene.run(["--quiet", "job", "list"]).ok(), "");
     // What asks nobody does not mind.
