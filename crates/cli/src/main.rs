@@ -79,6 +79,4 @@ fn say_what_the_library_says() {
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
-    // The traces of libraries hold what goes over the wire, and keys go over it.
-    log::set_max_level(log::LevelFilter::Debug);
 }

@@ -152,7 +152,7 @@ pub(crate) async fn serve(
     let ended = axum::serve(listener, service).with_graceful_shutdown(stop).await;
     noting.abort();
     hearing.abort();
-    note_used(&server).await;
+    note_once(&server).await;
     ended
 }
 
@@ -160,11 +160,11 @@ pub(crate) async fn serve(
 async fn note_use(server: Arc<Server>) {
     loop {
         tokio::time::sleep(NOTE_EVERY).await;
-        note_used(&server).await;
+        note_once(&server).await;
     }
 }
 
-async fn note_used(server: &Server) {
+async fn note_once(server: &Server) {
     let used = server.keys.used();
     if used.is_empty() {
         return;

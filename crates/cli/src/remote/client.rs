@@ -14,6 +14,7 @@ use ureq::http::{HeaderValue, Uri, header};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig};
 
 use super::Request;
+use super::request::encoded;
 use super::trouble::{self, Trouble};
 use crate::errors::{Outcome, refuse};
 use crate::output::Output;
@@ -133,6 +134,8 @@ impl Remote {
     /// Nothing is sent yet.
     pub(crate) fn new(target: Target, out: Output) -> Outcome<Remote> {
         target.check_plaintext()?;
+        // The traces of a library hold what goes over the wire, and a key goes over it.
+        log::set_max_level(log::max_level().min(log::LevelFilter::Debug));
         let mut config = ureq::Agent::config_builder()
             .user_agent(concat!("tenure/", env!("CARGO_PKG_VERSION")))
             .http_status_as_error(false)
@@ -196,7 +199,7 @@ impl Remote {
                 .header(header::AUTHORIZATION, authorization)
                 .header(header::ACCEPT, "application/json");
             if let Some(tenant) = tenant {
-                call = call.header("tenure-tenant", tenant);
+                call = call.header("tenure-tenant", encoded(&tenant));
             }
             let answered = match &request.body {
                 Some(body) => call

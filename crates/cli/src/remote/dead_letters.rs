@@ -7,12 +7,19 @@ use uuid::Uuid;
 use super::Request;
 
 pub(crate) fn dead_letter_list(filter: &DeadLetterFilter) -> Request {
+    let DeadLetterFilter {
+        triage_status,
+        kind,
+        fingerprint,
+        before,
+        limit,
+    } = filter;
     Request::get(&["dead-letters"])
-        .with("triage_status", filter.triage_status.as_deref())
-        .with("kind", filter.kind.as_deref())
-        .with("fingerprint", filter.fingerprint.as_deref())
-        .with("before", filter.before)
-        .with("limit", filter.limit)
+        .with("triage_status", triage_status.as_ref())
+        .with("kind", kind.as_ref())
+        .with("fingerprint", fingerprint.as_ref())
+        .with("before", before.as_ref())
+        .with("limit", limit.as_ref())
         .part("/dead_letters")
 }
 

@@ -5,11 +5,17 @@ use tenure::store::events::EventFilter;
 use super::Request;
 
 pub(crate) fn event_list(filter: &EventFilter) -> Request {
+    let EventFilter {
+        after,
+        limit,
+        kind,
+        subject,
+    } = filter;
     Request::get(&["events"])
-        .with("after", filter.after.as_deref())
-        .with("limit", filter.limit)
-        .with("kind", filter.kind.as_deref())
-        .with("subject", filter.subject.as_deref())
+        .with("after", after.as_ref())
+        .with("limit", limit.as_ref())
+        .with("kind", kind.as_ref())
+        .with("subject", subject.as_ref())
         .part("/events")
 }
 

@@ -8,39 +8,73 @@ use super::Request;
 
 /// With a key the call is safe to repeat, and is repeated when its answer is lost.
 pub(crate) fn job_enqueue(job: &NewJob) -> Request {
+    // Every field by its name: a new one does not compile until somebody sends it.
+    let NewJob {
+        kind,
+        payload,
+        key,
+        executor,
+        priority,
+        due,
+        deadline,
+        source_ref,
+        target_ref,
+        payload_ref,
+        classification,
+        attempts_max,
+        correlation_id,
+        causation_event: _,
+        parent_job_id,
+        workflow_id,
+        run_id,
+        affinity_key,
+        event_domain,
+        source_system,
+        job_id,
+    } = job;
     let body = json!({
-        "kind": job.kind,
-        "payload": job.payload,
-        "key": job.key,
-        "executor": job.executor,
-        "priority": job.priority,
-        "due": job.due,
-        "deadline": job.deadline,
-        "source_ref": job.source_ref,
-        "target_ref": job.target_ref,
-        "payload_ref": job.payload_ref,
-        "classification": job.classification,
-        "attempts_max": job.attempts_max,
-        "correlation_id": job.correlation_id,
-        "parent_job_id": job.parent_job_id,
-        "affinity_key": job.affinity_key,
-        "event_domain": job.event_domain,
-        "source_system": job.source_system,
-        "job_id": job.job_id,
+        "kind": kind,
+        "payload": payload,
+        "key": key,
+        "executor": executor,
+        "priority": priority,
+        "due": due,
+        "deadline": deadline,
+        "source_ref": source_ref,
+        "target_ref": target_ref,
+        "payload_ref": payload_ref,
+        "classification": classification,
+        "attempts_max": attempts_max,
+        "correlation_id": correlation_id,
+        "parent_job_id": parent_job_id,
+        "workflow_id": workflow_id,
+        "run_id": run_id,
+        "affinity_key": affinity_key,
+        "event_domain": event_domain,
+        "source_system": source_system,
+        "job_id": job_id,
     });
     let mut request = Request::post(&["jobs"], body);
-    request.repeatable = job.key.is_some();
+    request.repeatable = key.is_some();
     request
 }
 
 pub(crate) fn job_list(filter: &JobFilter) -> Request {
+    let JobFilter {
+        state,
+        kind,
+        executor,
+        correlation_id,
+        before,
+        limit,
+    } = filter;
     Request::get(&["jobs"])
-        .with("state", filter.state.as_deref())
-        .with("kind", filter.kind.as_deref())
-        .with("executor", filter.executor.as_deref())
-        .with("correlation_id", filter.correlation_id.as_deref())
-        .with("before", filter.before)
-        .with("limit", filter.limit)
+        .with("state", state.as_ref())
+        .with("kind", kind.as_ref())
+        .with("executor", executor.as_ref())
+        .with("correlation_id", correlation_id.as_ref())
+        .with("before", before.as_ref())
+        .with("limit", limit.as_ref())
         .part("/jobs")
 }
 

@@ -30,12 +30,20 @@ pub(crate) fn executor_list() -> Request {
 }
 
 pub(crate) fn executor_beat(beat: &ExecutorBeat) -> Request {
+    let ExecutorBeat {
+        name,
+        executor,
+        status,
+        current_job_id,
+        metadata,
+        instance,
+    } = beat;
     let body = json!({
-        "name": beat.name,
-        "status": beat.status,
-        "current_job_id": beat.current_job_id,
-        "metadata": beat.metadata,
-        "instance": beat.instance,
+        "name": name,
+        "status": status,
+        "current_job_id": current_job_id,
+        "metadata": metadata,
+        "instance": instance,
     });
-    Request::post(&["executors", &beat.executor, "beat"], body)
+    Request::post(&["executors", executor, "beat"], body)
 }

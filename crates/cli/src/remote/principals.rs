@@ -27,15 +27,27 @@ pub(crate) fn key_list() -> Request {
 
 /// The server makes the secret, and its answer is the only one that has it.
 pub(crate) fn key_create(key: &NewKey) -> Request {
+    let NewKey {
+        principal,
+        prefix: _,
+        digest: _,
+        roles,
+        approver_level,
+        executors,
+        kinds,
+        payload_access,
+        expires_at,
+        note,
+    } = key;
     let body = json!({
-        "principal": key.principal,
-        "roles": key.roles,
-        "approver_level": key.approver_level,
-        "executors": key.executors,
-        "kinds": key.kinds,
-        "payload_access": key.payload_access,
-        "expires_at": key.expires_at,
-        "note": key.note,
+        "principal": principal,
+        "roles": roles,
+        "approver_level": approver_level,
+        "executors": executors,
+        "kinds": kinds,
+        "payload_access": payload_access,
+        "expires_at": expires_at,
+        "note": note,
     });
     Request::post(&["keys"], body)
 }

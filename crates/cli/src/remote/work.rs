@@ -12,19 +12,33 @@ const WAIT_SECONDS_MAX: u64 = 40;
 
 /// Claims one job; the server waits this long for one, within its limit.
 pub(crate) fn job_claim(claim: &Claim, wait: Duration) -> Request {
-    let mode = match claim.mode {
+    // What only a worker of ours asks for has no field in the API.
+    let Claim {
+        worker,
+        executor,
+        kinds,
+        limit: _,
+        lease_seconds,
+        mode,
+        token: _,
+        affinity_key,
+        lane_after: _,
+        hint: _,
+        hint_alone: _,
+    } = claim;
+    let mode = match mode {
         ClaimMode::Leased => "leased",
         ClaimMode::Started => "started",
     };
     let seconds = wait.as_secs().min(WAIT_SECONDS_MAX);
     let body = json!({
-        "worker": claim.worker,
-        "executor": claim.executor,
-        "kinds": claim.kinds,
+        "worker": worker,
+        "executor": executor,
+        "kinds": kinds,
         "limit": 1,
-        "lease_seconds": claim.lease_seconds,
+        "lease_seconds": lease_seconds,
         "mode": mode,
-        "affinity_key": claim.affinity_key,
+        "affinity_key": affinity_key,
         "wait_seconds": seconds,
     });
     let mut request = Request::post(&["jobs", "claim"], body).part("/jobs/0");

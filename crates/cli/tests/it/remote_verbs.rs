@@ -185,7 +185,7 @@ fn work(course: &mut Course<'_>) {
             "--class",
             "d",
             "--retry-seconds",
-            "7",
+            "3600",
         ])
         .ok();
     let (job, token) = course.claimed("b");
