@@ -33,15 +33,17 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
 #[serde(deny_unknown_fields)]
 struct ClaimRequest {
     /// The name of the worker.
-    #[schema(example = "worker-1")]
+    #[schema(example = "worker-1", min_length = 1, max_length = 200)]
     worker: String,
     /// Only jobs for this executor.
     executor: Option<String>,
     /// Only jobs of these kinds; an empty list means none.
     kinds: Option<Vec<String>>,
     /// At most so many; 1 if left out.
+    #[schema(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
     /// How long the lease lasts without a heartbeat.
+    #[schema(minimum = 1, maximum = 86400)]
     lease_seconds: Option<i32>,
     /// Whether they are started at once.
     #[serde(default)]
@@ -59,6 +61,7 @@ struct ClaimRequest {
 /// Whether claimed jobs are started at once.
 #[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ClaimMode)]
 enum Mode {
     /// For a buffer: each is started when its turn comes.
     Leased,

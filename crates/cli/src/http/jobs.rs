@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::{Id, Query, Strict};
+use super::body::{Id, Object, Query, Strict};
 use super::problem::{Body, Problem};
 
 /// Makes a call safe to repeat: the same as the field `key`.
@@ -38,7 +38,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
 #[schema(as = NewJob)]
 struct JobRequest {
     /// What kind of work it is.
-    #[schema(example = "report")]
+    #[schema(example = "report", min_length = 1, max_length = 200)]
     kind: String,
     /// What the worker needs to know: a small JSON object, signals only.
     #[schema(value_type = Option<Object>)]
@@ -47,8 +47,7 @@ struct JobRequest {
     key: Option<String>,
     /// Who runs it.
     executor: Option<String>,
-    /// Higher goes first: a number, or `urgent`, `normal`, `bulk`.
-    #[schema(value_type = Option<Priority>)]
+    /// Higher goes first.
     priority: Option<Priority>,
     /// Not before.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -65,6 +64,7 @@ struct JobRequest {
     /// `safe_metadata` or `restricted`.
     classification: Option<String>,
     /// Attempts before it gives up.
+    #[schema(minimum = 1, maximum = 1000)]
     attempts_max: Option<i32>,
     /// Ties together what belongs together.
     correlation_id: Option<String>,
@@ -185,7 +185,8 @@ async fn job_enqueue(
 #[serde(deny_unknown_fields)]
 struct Batch {
     /// At most a thousand.
-    jobs: Vec<JobRequest>,
+    #[schema(max_items = 1000, value_type = Vec<JobRequest>)]
+    jobs: Vec<Object<JobRequest>>,
 }
 
 /// What became of each, in the order of the request.
@@ -211,7 +212,7 @@ async fn job_enqueue_many(
     let new: Vec<NewJob> = batch
         .jobs
         .into_iter()
-        .map(JobRequest::into_new)
+        .map(|Object(job)| job.into_new())
         .collect::<Result<_, _>>()?;
     if new.is_empty() {
         return Ok(Json(BatchAnswer { jobs: Vec::new() }));
@@ -240,12 +241,13 @@ struct ListQuery {
     /// Where the page before ended: its `next`.
     before: Option<Uuid>,
     /// At most so many, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
 }
 
 /// A page of jobs, newest first.
 #[derive(Debug, Serialize, ToSchema)]
-struct Page {
+struct JobPage {
     /// The jobs.
     jobs: Vec<JobSummary>,
     /// For the next page; none: there is none.
@@ -255,13 +257,13 @@ struct Page {
 /// List jobs, newest first
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
-    responses((status = 200, body = Page), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+    responses((status = 200, body = JobPage), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
 )]
 async fn job_list(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page>, Problem> {
+) -> Result<Json<JobPage>, Problem> {
     let limit = query.limit.unwrap_or(100);
     let filter = JobFilter {
         state: query.state,
@@ -276,7 +278,7 @@ async fn job_list(
         .await?;
     let full = usize::try_from(limit).is_ok_and(|limit| jobs.len() >= limit);
     let next = jobs.last().filter(|_| full).map(|job| job.job_id);
-    Ok(Json(Page { jobs, next }))
+    Ok(Json(JobPage { jobs, next }))
 }
 
 /// Show all about a job

@@ -33,6 +33,11 @@ impl Api {
         }
     }
 
+    /// Where it listens.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Sends a request as the holder of a key.
     pub(crate) fn send(&self, key: &str, method: &str, path: &str, body: Option<&Value>) -> Reply {
         let text = body.map(Value::to_string);
@@ -249,6 +254,17 @@ async fn bad_input_is_refused_with_what_to_do() {
             400,
             "request_invalid",
         );
+    }
+    // An array is no object, though its values could be taken for the fields.
+    for (path, text) in [
+        ("/v1/kinds/a/resume", "[null]"),
+        ("/v1/jobs/heartbeat", "[[], null]"),
+        (
+            "/v1/jobs/heartbeat",
+            "{\"jobs\": [[\"00000000-0000-4000-8000-000000000000\", \"00000000-0000-4000-8000-000000000000\"]]}",
+        ),
+    ] {
+        api.refused(api.raw("POST", path, &json_body, Some(text)), 400, "request_invalid");
     }
     let body = api.refused(
         api.raw("POST", "/v1/jobs", &json_body, Some("{\"kin\": \"a\"}")),

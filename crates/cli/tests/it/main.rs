@@ -21,6 +21,7 @@ mod jobs;
 mod kinds;
 mod migrate;
 mod private;
+mod python;
 mod readme;
 mod reap;
 mod tenants;
