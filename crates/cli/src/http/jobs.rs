@@ -27,7 +27,6 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(job_enqueue, job_list))
         .routes(routes!(job_enqueue_many))
-        .routes(routes!(job_show))
         .routes(routes!(job_timeline))
         .routes(routes!(job_explain))
 }
@@ -147,7 +146,15 @@ async fn job_enqueue(
     Strict(mut request): Strict<JobRequest>,
 ) -> Result<(StatusCode, Json<Enqueued>), Problem> {
     if let Some(value) = headers.get(KEY_HEADER) {
-        let key = value.to_str().unwrap_or_default().to_owned();
+        let key = std::str::from_utf8(value.as_bytes()).map_err(|error| {
+            Problem::new(
+                codes::TEXT_INVALID,
+                "The header Idempotency-Key is no text.",
+                error.to_string(),
+                "Send it as UTF-8, or give the key in the body.",
+            )
+        })?;
+        let key = key.to_owned();
         if request.key.as_ref().is_some_and(|own| *own != key) {
             return Err(Problem::new(
                 codes::REQUEST_INVALID,
@@ -238,6 +245,14 @@ struct ListQuery {
     executor: Option<String>,
     /// Only those that belong together by this.
     correlation_id: Option<String>,
+    /// Only those enqueued then or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_after: Option<Timestamp>,
+    /// Only those enqueued earlier than then.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_before: Option<Timestamp>,
+    /// Only those whose last run ended with this error.
+    error_code: Option<String>,
     /// Where the page before ended: its `next`.
     before: Option<Uuid>,
     /// At most so many, 100 if left out.
@@ -270,6 +285,9 @@ async fn job_list(
         kind: query.kind,
         executor: query.executor,
         correlation_id: query.correlation_id,
+        created_after: query.created_after,
+        created_before: query.created_before,
+        error_code: query.error_code,
         before: query.before,
         limit: Some(limit),
     };
@@ -279,16 +297,6 @@ async fn job_list(
     let full = usize::try_from(limit).is_ok_and(|limit| jobs.len() >= limit);
     let next = jobs.last().filter(|_| full).map(|job| job.job_id);
     Ok(Json(JobPage { jobs, next }))
-}
-
-/// Show all about a job
-#[utoipa::path(
-    get, path = "/v1/jobs/{job_id}", tag = "jobs", params(("job_id" = Uuid, Path)),
-    responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
-)]
-async fn job_show(State(server): State<Arc<Server>>, caller: Caller, Id(job_id): Id) -> Result<Json<Value>, Problem> {
-    let job = server.call(&caller, "job_show", async |client| jobs::show(client, job_id).await);
-    Ok(Json(job.await?))
 }
 
 /// The life of a job.

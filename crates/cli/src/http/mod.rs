@@ -6,13 +6,16 @@ mod auth;
 mod body;
 mod claims;
 mod dead_letters;
+mod endings;
 mod events;
 mod jobs;
 mod kinds;
+mod logins;
 mod meta;
 mod operate;
 mod principals;
 mod problem;
+mod services;
 mod settings;
 mod waiting;
 mod work;
@@ -36,6 +39,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use self::auth::Keys;
 pub(crate) use self::auth::random_key;
+use self::endings::Endings;
 use self::problem::Problem;
 use self::waiting::Waiting;
 
@@ -52,6 +56,7 @@ pub(crate) struct Server {
     pool: Pool,
     keys: Keys,
     waiting: Arc<Waiting>,
+    endings: Arc<Endings>,
     /// Where to hear of new work: a direct way to the database.
     listen_url: String,
 }
@@ -69,6 +74,7 @@ pub(crate) struct Server {
         (name = "kinds", description = "Policies of kinds, and who runs them."),
         (name = "settings", description = "Settings and gates."),
         (name = "principals", description = "Tenants, principals and keys."),
+        (name = "services", description = "What runs on a timer, done now; and what an operator should know."),
         (name = "server", description = "How the server is."),
     )
 )]
@@ -92,6 +98,7 @@ impl Server {
             pool,
             keys: Keys::default(),
             waiting: Arc::default(),
+            endings: Arc::default(),
             listen_url: listen_url.to_owned(),
         })
     }
@@ -101,6 +108,7 @@ impl Server {
 fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(jobs::routes())
+        .merge(endings::routes())
         .merge(operate::routes())
         .merge(claims::routes())
         .merge(work::routes())
@@ -109,6 +117,8 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(kinds::routes())
         .merge(settings::routes())
         .merge(principals::routes())
+        .merge(logins::routes())
+        .merge(services::routes())
         .merge(meta::routes())
         .split_for_parts()
 }
@@ -142,16 +152,20 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let noting = tokio::spawn(note_use(server.clone()));
     let waiting = server.waiting.clone();
+    let endings = server.endings.clone();
+    let watching = tokio::spawn(endings.clone().watch(server.pool.clone()));
     let hearing = tokio::spawn(waiting.clone().hear(server.listen_url.clone()));
     let stop = async move {
         stop.await;
-        // Whoever waits for work is told that there is none.
+        // Whoever waits is told how it is now.
         waiting.close();
+        endings.close();
     };
     let service = application(server).into_make_service_with_connect_info::<SocketAddr>();
     let ended = axum::serve(listener, service).with_graceful_shutdown(stop).await;
     noting.abort();
     hearing.abort();
+    watching.abort();
     ended
 }
 

@@ -20,6 +20,7 @@ use super::problem::{Body, Problem};
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(job_start))
+        .routes(routes!(job_start_many))
         .routes(routes!(job_heartbeat))
         .routes(routes!(job_heartbeat_many))
         .routes(routes!(job_progress))
@@ -69,6 +70,39 @@ async fn job_start(
     let hold = Hold::new(job_id, token);
     let started = server.call(&caller, "job_start", async |client| jobs::start(client, hold).await);
     Ok(Json(started.await?))
+}
+
+/// The jobs to start.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct StartsRequest {
+    /// At most a thousand.
+    #[schema(max_items = 1000, value_type = Vec<Held>)]
+    jobs: Vec<Object<Held>>,
+}
+
+/// An answer for each job.
+#[derive(Debug, Serialize, ToSchema)]
+struct StartsAnswer {
+    /// In the order of the request.
+    jobs: Vec<Started>,
+}
+
+/// Start many jobs that were claimed without being started; each answers for itself
+#[utoipa::path(
+    post, path = "/v1/jobs/start", tag = "work", request_body = StartsRequest,
+    responses((status = 200, body = StartsAnswer), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+)]
+async fn job_start_many(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Strict(request): Strict<StartsRequest>,
+) -> Result<Json<StartsAnswer>, Problem> {
+    let holds: Vec<Hold> = request.jobs.into_iter().map(|Object(held)| held.into()).collect();
+    let jobs = server.call(&caller, "job_start_many", async |client| {
+        jobs::start_many(client, &holds).await
+    });
+    Ok(Json(StartsAnswer { jobs: jobs.await? }))
 }
 
 /// The lease to renew.
@@ -249,7 +283,6 @@ struct SnoozeRequest {
     /// As the claim answered it.
     token: Uuid,
     /// So many seconds.
-    #[schema(minimum = 0)]
     seconds: i32,
 }
 
