@@ -56,7 +56,7 @@ declare
   v_to       smallint;
   v_until    timestamptz;
   -- The last rank to take.
-  v_last     smallint := greatest(least(-p_priority_min, 32767), -32768);
+  v_last     smallint := 32767;
 begin
   if v_tenant is null or v_tuning.jobs_open is not true then
     perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
@@ -84,6 +84,7 @@ begin
      or p_lease_seconds is not null or p_priority_min is not null or (p_worker || p_limit || p_mode) is null then
     if p_priority_min is not null then
       perform tenure.check_number('The lowest priority', p_priority_min, -32768, 32767);
+      v_last := least(-p_priority_min, 32767);
     end if;
     perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, p_limit, p_lease_seconds, p_mode);
   end if;

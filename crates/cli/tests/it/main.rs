@@ -4,6 +4,7 @@
 
 mod api;
 mod api_keys;
+mod api_reads;
 mod api_verbs;
 mod bad_input;
 mod bench;
