@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod claims;
 mod dead_letters;
+mod docs;
 mod endings;
 mod events;
 mod jobs;
@@ -134,6 +135,7 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
     routes()
         .0
         .route("/openapi.json", get(move || meta::document(document.clone())))
+        .merge(docs::routes())
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(TimeoutLayer::with_status_code(
@@ -189,7 +191,7 @@ async fn no_such_path(uri: axum::http::Uri) -> Problem {
         codes::PATH_UNKNOWN,
         format!("There is nothing at {}.", uri.path()),
         "The path is no part of this API.",
-        "See /openapi.json for all there is.",
+        "See /docs for all there is.",
     )
 }
 

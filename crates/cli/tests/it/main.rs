@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod agent_queue;
 mod api;
 mod api_keys;
 mod api_reads;
@@ -11,6 +12,7 @@ mod bench;
 mod configs;
 mod dead_letters;
 mod dev;
+mod docs_page;
 mod doctor;
 mod events;
 mod executors;
