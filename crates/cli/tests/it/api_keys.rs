@@ -145,13 +145,13 @@ async fn one_tenant_never_sees_the_jobs_of_another() {
     assert_eq!(same["duplicate"], false, "their keys are their own");
     // Naming the tenant is for keys that belong to none.
     let bearer = format!("Bearer {theirs}");
-    let named = [("authorization", bearer.as_str()), ("tenure-tenant", "default")];
+    let named = [("authorization", bearer.as_str()), ("tenure-tenant", bench.tenant)];
     api.refused(api.raw("GET", "/v1/jobs", &named, None), 403, "not_permitted");
     let admin = bench
         .run(["--quiet", "key", "create", "root", "--role", "viewer", "--installation"])
         .ok();
     let bearer = format!("Bearer {}", admin.trim());
-    for (tenant, id) in [("default", &job["job_id"]), ("other", &same["job_id"])] {
+    for (tenant, id) in [(bench.tenant, &job["job_id"]), ("other", &same["job_id"])] {
         let (_, listed) = api.raw(
             "GET",
             "/v1/jobs",

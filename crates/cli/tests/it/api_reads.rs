@@ -133,7 +133,8 @@ async fn operators_run_the_services_and_admins_bind_logins() {
     let api = Api::start(&bench);
     let worker = key(&bench, "w", &["--role", "producer", "--role", "worker"]);
     let operator = key(&bench, "ann", &["--role", "operator"]);
-    let admin = key(&bench, "root", &["--role", "admin"]);
+    let admin = bench.text(&["--quiet", "key", "create", "boss", "--role", "admin", "--installation"]);
+    let admin = admin.trim();
     let job = text_of(&api.post(&worker, "/v1/jobs", json!({"kind": "a"})), "job_id");
     api.post(&worker, "/v1/jobs/claim", json!({"worker": "w", "lease_seconds": 60}));
     let reap = |body: Value| api.post(&operator, "/v1/jobs/reap", body)["jobs"].clone();
@@ -157,16 +158,16 @@ async fn operators_run_the_services_and_admins_bind_logins() {
     for path in ["/v1/jobs/reap", "/v1/jobs/sweep"] {
         api.refused(api.send(&worker, "POST", path, Some(&json!({}))), 403, "not_permitted");
     }
-    let body = json!({"principal": "etl", "kinds": ["a"]});
+    let body = json!({"tenant": bench.tenant, "principal": "etl", "kinds": ["a"]});
     api.refused(
         api.send(&operator, "PUT", "/v1/logins/etl", Some(&body)),
         403,
         "not_permitted",
     );
-    let (status, bound) = api.send(&admin, "PUT", "/v1/logins/etl", Some(&body));
+    let (status, bound) = api.send(admin, "PUT", "/v1/logins/etl", Some(&body));
     assert_eq!((status, &bound["principal"]), (200, &json!("etl")), "{bound}");
-    assert_eq!(api.send(&admin, "DELETE", "/v1/logins/etl", None).0, 200);
-    api.refused(api.send(&admin, "DELETE", "/v1/logins/etl", None), 403, "login_unbound");
+    assert_eq!(api.send(admin, "DELETE", "/v1/logins/etl", None).0, 200);
+    api.refused(api.send(admin, "DELETE", "/v1/logins/etl", None), 403, "login_unbound");
 }
 
 /// A header is ASCII for sure; a name need not be.
