@@ -29,6 +29,7 @@ mod private;
 mod python;
 mod readme;
 mod reap;
+mod server_death;
 mod tenants;
 mod usage;
 mod workbench;
