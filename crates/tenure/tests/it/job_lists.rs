@@ -73,10 +73,8 @@ async fn pages_never_skip_nor_repeat_a_job_whatever_is_enqueued_meanwhile() {
         sorted.sort_unstable_by(|a, b| b.cmp(a));
         sorted.dedup();
         assert_eq!(seen, sorted, "{filter} newest first, none twice");
-        let missing = there
-            .iter()
-            .enumerate()
-            .filter(|(n, job)| !(filter.contains("even") && n % 2 == 1) && !seen.contains(job));
+        let wanted = there.iter().step_by(if filter.contains("even") { 2 } else { 1 });
+        let missing = wanted.filter(|job| !seen.contains(job));
         assert_eq!(missing.count(), 0, "{filter} none left out");
     }
 }
