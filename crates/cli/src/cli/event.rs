@@ -114,11 +114,12 @@ fn print(session: &Session, mut rows: Vec<Value>) -> Outcome {
 
 /// What an open transaction keeps back is not lost, only late; whoever misses it should know.
 async fn tell_lag(session: &mut Session) -> Outcome {
-    // A server does not tell about the transactions of its database.
-    if session.out.format != Format::People || session.remote().is_some() {
+    if session.out.format != Format::People {
         return Ok(());
     }
-    let lags = session.sql(async |tx| events::stream_lag(tx).await).await?;
+    let lags = session
+        .call(remote::stream_lag(), async |tx| events::stream_lag(tx).await)
+        .await?;
     for lag in lags {
         if let (Some(waiting @ 1..), Some(pid)) = (lag.waiting_events, lag.pid) {
             let note = format!(

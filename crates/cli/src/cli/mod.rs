@@ -237,12 +237,12 @@ impl Cli {
             Command::Event(command) => command.run(place.session(out).await?).await,
             Command::Executor(command) => command.run(place.session(out).await?).await,
             Command::Tenant(command) => command.run(place.session(out).await?).await,
-            Command::Login(command) => command.run(place.database(out).await?).await,
+            Command::Login(command) => command.run(place.session(out).await?).await,
             Command::Key(command) => command.run(place.session(out).await?).await,
             Command::Config(command) => command.run(place.session(out).await?).await,
             Command::Gate(command) => command.run(place.session(out).await?).await,
-            Command::Reap(command) => command.run(place.database(out).await?).await,
-            Command::Sweep(command) => command.run(place.database(out).await?).await,
+            Command::Reap(command) => command.run(place.session(out).await?).await,
+            Command::Sweep(command) => command.run(place.session(out).await?).await,
             Command::Health(command) => command.run(place.session(out).await?).await,
         }
     }

@@ -7,6 +7,7 @@ use tenure::store::{for_every_tenant, retention};
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{json_of, shown};
+use crate::remote;
 use crate::values::Number;
 
 #[derive(Debug, Args)]
@@ -31,8 +32,13 @@ pub(crate) struct Sweep {
 impl Sweep {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let limit = self.limit.read("limit")?;
+        if self.partitions && session.remote().is_some() {
+            let why = "Partitions are made and dropped by the services, or on the database.";
+            return Err(remote::not_over_http("`tenure sweep --partitions`", why));
+        }
+        let request = remote::job_sweep(limit).for_installation(self.every_tenant);
         let swept = session
-            .sql(async |tx| {
+            .call(request, async |tx| {
                 if self.every_tenant {
                     for_every_tenant(tx).await?;
                 }

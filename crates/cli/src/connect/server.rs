@@ -145,8 +145,8 @@ impl Place {
         let named = match reach {
             Reach::Http | Reach::Nobody => return Ok(()),
             Reach::Own => self.server_option(),
-            // These need a database, so one that the environment names is meant, whatever else it names.
-            Reach::Database | Reach::NotYet(_) => match self.server_option() {
+            // This needs a database, so one that the environment names is meant, whatever else it names.
+            Reach::Database => match self.server_option() {
                 None if from_environment(URL_VARIABLE)?.is_some() => None,
                 None => self.server()?.map(|(_, by)| by),
                 named => named,
@@ -154,9 +154,8 @@ impl Place {
         };
         let Some(by) = named else { return Ok(()) };
         let why = match reach {
-            Reach::NotYet(function) => format!("the API does not have {function} yet"),
-            Reach::Own => "this brings a database of its own".to_owned(),
-            _ => "this works on the database itself".to_owned(),
+            Reach::Own => "this brings a database of its own",
+            _ => "this works on the database itself",
         };
         let why = format!("{by} names a server, and {why}.");
         Err(not_over_http(&format!("`tenure {command}`"), &why))

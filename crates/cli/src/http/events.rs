@@ -27,6 +27,7 @@ struct ListQuery {
     /// Where the page before ended: its `next`.
     after: Option<String>,
     /// At most so many.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
     /// Only those of this kind.
     kind: Option<String>,
@@ -36,7 +37,7 @@ struct ListQuery {
 
 /// Events, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
-struct Page {
+struct EventPage {
     /// The events.
     events: Vec<Event>,
     /// Where to go on, now or later: none of those that come is passed over.
@@ -44,12 +45,12 @@ struct Page {
 }
 
 /// List events, oldest first
-#[utoipa::path(get, path = "/v1/events", tag = "events", params(ListQuery), responses((status = 200, body = Page), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/events", tag = "events", params(ListQuery), responses((status = 200, body = EventPage), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
 async fn event_list(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page>, Problem> {
+) -> Result<Json<EventPage>, Problem> {
     let filter = EventFilter {
         after: query.after,
         limit: query.limit,
@@ -61,5 +62,5 @@ async fn event_list(
     });
     let events = found.await?;
     let next = events.last().map(|event| event.cursor.clone()).or(filter.after);
-    Ok(Json(Page { events, next }))
+    Ok(Json(EventPage { events, next }))
 }

@@ -6,13 +6,17 @@ mod auth;
 mod body;
 mod claims;
 mod dead_letters;
+mod docs;
+mod endings;
 mod events;
 mod jobs;
 mod kinds;
+mod logins;
 mod meta;
 mod operate;
 mod principals;
 mod problem;
+mod services;
 mod settings;
 mod waiting;
 mod work;
@@ -36,6 +40,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use self::auth::Keys;
 pub(crate) use self::auth::random_key;
+use self::endings::Endings;
 use self::problem::Problem;
 use self::waiting::Waiting;
 
@@ -52,6 +57,7 @@ pub(crate) struct Server {
     pool: Pool,
     keys: Keys,
     waiting: Arc<Waiting>,
+    endings: Arc<Endings>,
     /// Where to hear of new work: a direct way to the database.
     listen_url: String,
 }
@@ -69,6 +75,7 @@ pub(crate) struct Server {
         (name = "kinds", description = "Policies of kinds, and who runs them."),
         (name = "settings", description = "Settings and gates."),
         (name = "principals", description = "Tenants, principals and keys."),
+        (name = "services", description = "What runs on a timer, done now; and what an operator should know."),
         (name = "server", description = "How the server is."),
     )
 )]
@@ -92,6 +99,7 @@ impl Server {
             pool,
             keys: Keys::default(),
             waiting: Arc::default(),
+            endings: Arc::default(),
             listen_url: listen_url.to_owned(),
         })
     }
@@ -101,6 +109,7 @@ impl Server {
 fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(jobs::routes())
+        .merge(endings::routes())
         .merge(operate::routes())
         .merge(claims::routes())
         .merge(work::routes())
@@ -109,6 +118,8 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(kinds::routes())
         .merge(settings::routes())
         .merge(principals::routes())
+        .merge(logins::routes())
+        .merge(services::routes())
         .merge(meta::routes())
         .split_for_parts()
 }
@@ -124,6 +135,7 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
     routes()
         .0
         .route("/openapi.json", get(move || meta::document(document.clone())))
+        .merge(docs::routes())
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(TimeoutLayer::with_status_code(
@@ -142,17 +154,21 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let noting = tokio::spawn(note_use(server.clone()));
     let waiting = server.waiting.clone();
+    let endings = server.endings.clone();
+    let watching = tokio::spawn(endings.clone().watch(server.pool.clone()));
     let hearing = tokio::spawn(waiting.clone().hear(server.listen_url.clone()));
     let stop = async move {
         stop.await;
-        // Whoever waits for work is told that there is none.
+        // Whoever waits is told how it is now.
         waiting.close();
+        endings.close();
     };
     let service = application(server.clone()).into_make_service_with_connect_info::<SocketAddr>();
     let ended = axum::serve(listener, service).with_graceful_shutdown(stop).await;
     noting.abort();
     hearing.abort();
     note_once(&server).await;
+    watching.abort();
     ended
 }
 
@@ -180,7 +196,7 @@ async fn no_such_path(uri: axum::http::Uri) -> Problem {
         codes::PATH_UNKNOWN,
         format!("There is nothing at {}.", uri.path()),
         "The path is no part of this API.",
-        "See /openapi.json for all there is.",
+        "See /docs for all there is.",
     )
 }
 

@@ -1,10 +1,13 @@
 //! Jobs: put in, look at, decide about.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tenure::store::jobs::{CancelMode, JobFilter, NewJob};
 use uuid::Uuid;
 
 use super::Request;
+use super::request::WAIT_SECONDS_MAX;
 
 /// With a key the call is safe to repeat, and is repeated when its answer is lost.
 pub(crate) fn job_enqueue(job: &NewJob) -> Request {
@@ -65,6 +68,9 @@ pub(crate) fn job_list(filter: &JobFilter) -> Request {
         kind,
         executor,
         correlation_id,
+        created_after,
+        created_before,
+        error_code,
         before,
         limit,
     } = filter;
@@ -73,6 +79,9 @@ pub(crate) fn job_list(filter: &JobFilter) -> Request {
         .with("kind", kind.as_ref())
         .with("executor", executor.as_ref())
         .with("correlation_id", correlation_id.as_ref())
+        .with("created_after", created_after.as_ref())
+        .with("created_before", created_before.as_ref())
+        .with("error_code", error_code.as_ref())
         .with("before", before.as_ref())
         .with("limit", limit.as_ref())
         .part("/jobs")
@@ -80,6 +89,14 @@ pub(crate) fn job_list(filter: &JobFilter) -> Request {
 
 pub(crate) fn job_show(job: Uuid) -> Request {
     Request::get(&["jobs", &job.to_string()])
+}
+
+/// The job when it has ended, or as it is when this time is over; a server waits within its limit.
+pub(crate) fn job_end(job: Uuid, wait: Duration) -> Request {
+    let seconds = wait.as_secs().min(WAIT_SECONDS_MAX);
+    let mut request = job_show(job).with("wait_seconds", Some(seconds));
+    request.wait = Duration::from_secs(seconds);
+    request
 }
 
 pub(crate) fn job_timeline(job: Uuid) -> Request {

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tenure::store::principals::NewKey;
+use tenure::store::tenants::LoginBinding;
 
 use super::Request;
 
@@ -11,6 +12,29 @@ pub(crate) fn tenant_list() -> Request {
 
 pub(crate) fn tenant_create(name: &str, behalf: Option<&str>) -> Request {
     Request::post(&["tenants"], json!({"name": name, "on_behalf_of": behalf}))
+}
+
+pub(crate) fn login_bind(binding: &LoginBinding) -> Request {
+    let LoginBinding {
+        login,
+        tenant,
+        principal,
+        executors,
+        kinds,
+        payload_access,
+    } = binding;
+    let body = json!({
+        "tenant": tenant,
+        "principal": principal,
+        "executors": executors,
+        "kinds": kinds,
+        "payload_access": payload_access,
+    });
+    Request::put(&["logins", login], body)
+}
+
+pub(crate) fn login_unbind(login: &str) -> Request {
+    Request::delete(&["logins", login])
 }
 
 pub(crate) fn principal_list() -> Request {

@@ -6,8 +6,6 @@
 pub(crate) enum Reach {
     /// Over HTTP as over SQL.
     Http,
-    /// The API lacks this function of the schema so far.
-    NotYet(&'static str),
     /// It needs the database itself.
     Database,
     /// It brings a database of its own.
@@ -29,7 +27,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("dead-letter show",       Reach::Http),
     ("dead-letter triage",     Reach::Http),
     ("dev",                    Reach::Own),
-    ("doctor",                 Reach::NotYet("doctor")),
+    ("doctor",                 Reach::Http),
     ("errors",                 Reach::Nobody),
     ("event list",             Reach::Http),
     ("executor beat",          Reach::Http),
@@ -64,14 +62,14 @@ const REACHES: &[(&str, Reach)] = &[
     ("kind resume",            Reach::Http),
     ("kind set",               Reach::Http),
     ("kind show",              Reach::Http),
-    ("login bind",             Reach::NotYet("login_bind")),
-    ("login unbind",           Reach::NotYet("login_unbind")),
+    ("login bind",             Reach::Http),
+    ("login unbind",           Reach::Http),
     ("migrate",                Reach::Database),
     ("private",                Reach::Own),
     ("psql",                   Reach::Database),
-    ("reap",                   Reach::NotYet("job_reap")),
+    ("reap",                   Reach::Http),
     ("serve",                  Reach::Database),
-    ("sweep",                  Reach::NotYet("job_sweep")),
+    ("sweep",                  Reach::Http),
     ("tenant create",          Reach::Http),
     ("tenant list",            Reach::Http),
 ];
@@ -110,21 +108,6 @@ mod tests {
                 .iter()
                 .any(|command| command == name || command.starts_with(&format!("{name} ")));
             assert!(known, "there is no command {name}");
-        }
-    }
-
-    /// Whoever adds a function to the API learns here that the command can use it.
-    #[test]
-    fn what_the_api_lacks_is_not_in_its_description() {
-        let described = crate::http::description();
-        for (name, reach) in REACHES {
-            if let Reach::NotYet(function) = reach {
-                let operation = format!("\"operationId\": \"{function}\"");
-                assert!(
-                    !described.contains(&operation),
-                    "{function} is there: `tenure {name}` can go over HTTP"
-                );
-            }
         }
     }
 }

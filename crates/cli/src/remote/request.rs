@@ -6,6 +6,9 @@ use std::time::Duration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
+/// How long a server keeps somebody waiting at most.
+pub(super) const WAIT_SECONDS_MAX: u64 = 40;
+
 /// What to ask, and which part of the answer is meant.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {

@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 use tenure::store::jobs::{Claim, ClaimMode, End, Hold, Outcome};
 
 use super::Request;
-
-/// How long a server keeps a claim waiting at most.
-const WAIT_SECONDS_MAX: u64 = 40;
+use super::request::WAIT_SECONDS_MAX;
 
 /// Claims one job; the server waits this long for one, within its limit.
 pub(crate) fn job_claim(claim: &Claim, wait: Duration) -> Request {
@@ -22,6 +20,7 @@ pub(crate) fn job_claim(claim: &Claim, wait: Duration) -> Request {
         mode,
         token: _,
         affinity_key,
+        priority_min,
         lane_after: _,
         hint: _,
         hint_alone: _,
@@ -39,6 +38,7 @@ pub(crate) fn job_claim(claim: &Claim, wait: Duration) -> Request {
         "lease_seconds": lease_seconds,
         "mode": mode,
         "affinity_key": affinity_key,
+        "priority_min": priority_min,
         "wait_seconds": seconds,
     });
     let mut request = Request::post(&["jobs", "claim"], body).part("/jobs/0");

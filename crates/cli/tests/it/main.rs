@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod agent_queue;
 mod api;
 mod api_keys;
+mod api_reads;
+mod api_tenants;
 mod api_verbs;
 mod api_walls;
 mod bad_input;
@@ -11,6 +14,7 @@ mod bench;
 mod configs;
 mod dead_letters;
 mod dev;
+mod docs_page;
 mod doctor;
 mod events;
 mod executors;
@@ -22,7 +26,9 @@ mod job_reads;
 mod jobs;
 mod kinds;
 mod migrate;
+mod neighbour;
 mod private;
+mod python;
 mod readme;
 mod reap;
 mod remote_contexts;
@@ -30,6 +36,7 @@ mod remote_network;
 mod remote_scene;
 mod remote_tenants;
 mod remote_verbs;
+mod server_death;
 mod tenants;
 mod usage;
 mod workbench;

@@ -18,6 +18,7 @@ mod fixture;
 mod health;
 mod hints;
 mod hot_edges;
+mod job_lists;
 mod keys;
 mod kinds;
 mod leases;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 use tenure::store::jobs;
+use tenure_core::priority;
 
 use super::wait::Patience;
 use crate::connect::Session;
@@ -30,6 +31,9 @@ pub(crate) struct Claim {
     /// Prefer jobs with this affinity key
     #[arg(long, value_name = "KEY")]
     affinity_key: Option<String>,
+    /// Nothing below this priority: urgent, normal, bulk or a number
+    #[arg(long, value_name = "PRIORITY", allow_negative_numbers = true)]
+    priority_min: Option<String>,
     /// Begin work at once, without a separate `job start`
     #[arg(long)]
     start: bool,
@@ -77,6 +81,10 @@ impl Claim {
         claim.kinds = (!self.kinds.is_empty()).then(|| self.kinds.clone());
         claim.lease_seconds = Number::read_option(self.lease_seconds.as_ref(), "lease_seconds")?;
         claim.affinity_key = self.affinity_key.clone();
+        claim.priority_min = match &self.priority_min {
+            Some(given) => Some(i32::from(priority::parse(given)?)),
+            None => None,
+        };
         if self.start {
             claim = claim.started();
         }

@@ -163,7 +163,7 @@ fn check_key(key: Option<&str>) -> Outcome {
 }
 
 /// A delay counts from the database's clock, which alone decides when a job is due.
-async fn moment(session: &mut Session, field: &str, given: Option<&str>) -> Outcome<Option<Timestamp>> {
+pub(super) async fn moment(session: &mut Session, field: &str, given: Option<&str>) -> Outcome<Option<Timestamp>> {
     let Some(given) = given else { return Ok(None) };
     let moment = Moment::read(field, given)?;
     let now = match moment {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use tenure::store::jobs::{self, JobFilter};
 use uuid::Uuid;
 
+use super::enqueue::moment;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, shown};
@@ -72,6 +73,15 @@ pub(crate) struct List {
     /// Only jobs of this undertaking
     #[arg(long, value_name = "ID")]
     correlation_id: Option<String>,
+    /// Only jobs enqueued then or later: RFC 3339, or a delay such as -2h
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    created_after: Option<String>,
+    /// Only jobs enqueued earlier than then
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    created_before: Option<String>,
+    /// Only jobs whose last run ended with this error
+    #[arg(long, value_name = "CODE")]
+    error_code: Option<String>,
     /// The next page: jobs older than this one
     #[arg(long, value_name = "JOB")]
     before: Option<Uuid>,
@@ -112,6 +122,9 @@ impl List {
             kind: self.kind,
             executor: self.executor,
             correlation_id: self.correlation_id,
+            created_after: moment(&mut session, "created_after", self.created_after.as_deref()).await?,
+            created_before: moment(&mut session, "created_before", self.created_before.as_deref()).await?,
+            error_code: self.error_code,
             before: self.before,
             limit: Some(limit),
         };

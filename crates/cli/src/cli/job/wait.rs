@@ -58,7 +58,9 @@ impl Patience {
 pub(super) async fn ended(session: &mut Session, job: Uuid, mut patience: Patience) -> Outcome<Value> {
     loop {
         let shown = session
-            .ask(remote::job_show(job), async |tx| jobs::show(tx, job).await)
+            .ask(remote::job_end(job, patience.left()), async |tx| {
+                jobs::show(tx, job).await
+            })
             .await?;
         let state = shown["state"].as_str().unwrap_or_default();
         if AT_REST.contains(&state) || !patience.pause().await {
