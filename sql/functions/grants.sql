@@ -12,7 +12,7 @@ grant execute on function
   tenure.now, tenure.caller, tenure.current_tenant, tenure.is_every_tenant, tenure.setting, tenure.setting_integer, tenure.limit_of, tenure.refuse, tenure.refusal,
   tenure.refusal_codes, tenure.check_number, tenure.acts_as, tenure.may_see, tenure.priority_of,
   tenure.config_list, tenure.config_get, tenure.tenant_list, tenure.executor_list, tenure.stale_check, tenure.kind_list, tenure.kind_show,
-  tenure.event_list, tenure.stream_lag, tenure.job_show, tenure.job_list, tenure.job_timeline, tenure.job_explain, tenure.job_payload, tenure.job_lease,
+  tenure.event_list, tenure.stream_lag, tenure.job_show, tenure.job_list, tenure.job_ended, tenure.job_timeline, tenure.job_explain, tenure.job_payload, tenure.job_lease,
   tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.metrics, tenure.partition_list, tenure.event_end, tenure.subscription_list, tenure.delivery_list
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 

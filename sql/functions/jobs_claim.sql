@@ -117,7 +117,8 @@ create or replace function tenure.job_claim_many(
   p_hint_lane     integer     default null,
   p_hint_rank     smallint    default null,
   p_hint_due      timestamptz default null,
-  p_hint_at       timestamptz default null)
+  p_hint_at       timestamptz default null,
+  p_priority_min  integer     default null)
 returns table (
   job_id uuid, token uuid, lane integer, rank smallint, due timestamptz, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint,
   leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload json, payload_classification text,
@@ -137,7 +138,7 @@ begin
     with turn as materialized (
       select t.part, t.job_id, t.lane, t.rank, t.due, t.run, t.attempt, t.attempts_max, t.payload, t.idempotency_key, t.enqueued_by, t.created_at, t.more, t.n
         from tenure.job_turn(null, null, null, null, null, null, null, null, null, p_worker, p_executor, p_kinds, p_limit, p_lease_seconds, p_mode, p_token, p_lane_after,
-               p_hint_lane, p_hint_rank, p_hint_due, p_hint_at, p_affinity_key, false) with ordinality
+               p_hint_lane, p_hint_rank, p_hint_due, p_hint_at, p_affinity_key, false, false, p_priority_min) with ordinality
                t (part, job_id, lane, rank, due, run, attempt, attempts_max, payload, idempotency_key, enqueued_by, created_at, more, n)
     )
     select c.job_id, (l.more ->> 'token')::uuid, c.lane, c.rank, c.due, l.more ->> 'kind', l.more ->> 'executor', l.more ->> 'state', c.run, c.attempt, c.attempts_max,
@@ -181,7 +182,7 @@ $$;
 -- Claims one job, for people at a prompt and for shell scripts: {"job": null} when there is none.
 create or replace function tenure.job_claim(
   p_worker text, p_executor text default null, p_kinds text[] default null, p_lease_seconds integer default null, p_mode text default 'leased',
-  p_affinity_key text default null) returns jsonb
+  p_affinity_key text default null, p_priority_min integer default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -191,7 +192,7 @@ declare
   v_job     jsonb;
   v_state text; v_what text; v_why text; v_next text;
 begin
-  select c.* into v_claim from tenure.job_claim_many(p_worker, p_executor, p_kinds, 1, p_lease_seconds, p_mode, null, p_affinity_key) c;
+  select c.* into v_claim from tenure.job_claim_many(p_worker, p_executor, p_kinds, 1, p_lease_seconds, p_mode, null, p_affinity_key, p_priority_min => p_priority_min) c;
   if found then
     v_payload := v_claim.payload;
     v_claim.payload := null;

@@ -349,7 +349,9 @@ begin
            where e.job_id = t.job_id and e.token = t.token and e.tenant_id = v_tenant
              and (e.outcome in ('succeeded', 'failed', 'failed_permanently', 'snoozed', 'released') or (e.outcome = 'cancelled' and t.outcome <> 'succeeded'))
            limit 1) e on true
-        left join lateral (select a.job_id, a.token, a.lane, a.cancel_requested_at, a.started_at from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
+        left join lateral (
+          select a.job_id, a.token, a.lane, a.cancel_requested_at, a.started_at from tenure.active a
+           where a.job_id = t.job_id and a.token = t.token and exists (select from tenure.lanes n where n.lane = a.lane and n.tenant_id = v_tenant) limit 1) a on true
         left join lateral (select l.token, l.until from tenure.leases l where l.token = a.token and l.lane = a.lane and l.tenant_id = v_tenant limit 1) l on true
        where p_answers = 'all' or (t.job_id = any (v_gone.done)) is not true
     )

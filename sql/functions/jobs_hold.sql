@@ -64,7 +64,9 @@ begin
            end,
            a.started_at, a.run_until
       from unnest(p_job_ids, p_tokens) with ordinality t (job_id, token, n)
-      left join lateral (select a.job_id, a.token, a.lane, a.started_at, a.run_until from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
+      left join lateral (
+        select a.job_id, a.token, a.lane, a.started_at, a.run_until from tenure.active a
+         where a.job_id = t.job_id and a.token = t.token and exists (select from tenure.lanes n where n.lane = a.lane and n.tenant_id = v_caller.tenant_id) limit 1) a on true
       left join tenure.leases l on l.token = a.token and l.lane = a.lane and l.tenant_id = v_caller.tenant_id
      order by t.n;
 end
@@ -161,7 +163,7 @@ begin
   return query
     select t.job_id,
            case when r.token is null then 'lost' when a.cancel_requested_at is not null then 'cancel' else 'ok' end,
-           r.until, a.cancel_reason
+           r.until, case when r.token is not null then a.cancel_reason end
       from unnest(p_job_ids, p_tokens) with ordinality t (job_id, token, n)
       left join lateral (select a.token, a.lane, a.cancel_requested_at, a.cancel_reason from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1) a on true
       left join unnest(v_tokens, v_lanes, v_untils) r (token, lane, until) on r.token = a.token and r.lane = a.lane

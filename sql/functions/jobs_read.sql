@@ -56,9 +56,11 @@ begin
 end
 $$;
 
--- Jobs, newest first. p_before: the id of the last job of the page before.
+-- Jobs, newest first. p_before: the id of the last job of the page before. p_created_after and p_created_before: enqueued then or later, and earlier than then.
+-- p_error_code: how the last run ended.
 create or replace function tenure.job_list(
-  p_state text default null, p_kind text default null, p_executor text default null, p_correlation_id text default null, p_before uuid default null, p_limit integer default 50)
+  p_state text default null, p_kind text default null, p_executor text default null, p_correlation_id text default null, p_before uuid default null, p_limit integer default 50,
+  p_created_after timestamptz default null, p_created_before timestamptz default null, p_error_code text default null)
 returns table (job_id uuid, kind text, executor text, state text, priority smallint, due timestamptz, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamptz,
                error_message text, enqueued_by text, created_at timestamptz, finished_at timestamptz)
 language plpgsql stable security definer
@@ -67,6 +69,10 @@ set jit = off
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
+  -- An id may be a day off its time; within these bounds partitions without any of the jobs are not opened.
+  v_skew   interval := make_interval(secs => tenure.limit_of('id_skew_seconds_max') + 60);
+  v_from   uuid := tenure.id_floor(greatest(coalesce(p_created_after, '-infinity') - v_skew, '1970-01-01 00:00Z'));
+  v_to     uuid := least(coalesce(p_before, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), tenure.id_floor(least(coalesce(p_created_before, 'infinity') + v_skew, '9999-12-31 00:00Z')));
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
@@ -83,7 +89,11 @@ begin
                  and (p_kind is null or j.kind = p_kind)
                  and (p_executor is null or j.executor = p_executor)
                  and (p_correlation_id is null or j.correlation_id = p_correlation_id)
-                 and (p_before is null or j.job_id < p_before)
+                 and (p_created_after is null or j.created_at >= p_created_after)
+                 and (p_created_before is null or j.created_at < p_created_before)
+                 and (p_error_code is null or p_error_code = (select a.error_code from tenure.attempts a where a.job_id = j.job_id order by a.run desc limit 1))
+                 and j.job_id >= v_from
+                 and j.job_id < v_to
                order by j.job_id desc
                limit p_limit) j
         cross join lateral (select tenure.job_show(j.job_id) as job offset 0) x;
@@ -97,9 +107,31 @@ begin
        and (p_kind is null or q.job_kind = p_kind)
        and (p_executor is null or q.executor = p_executor)
        and (p_correlation_id is null or q.correlation_id = p_correlation_id)
-       and (p_before is null or q.job_id < p_before)
+       and (p_created_after is null or q.created_at >= p_created_after)
+       and (p_created_before is null or q.created_at < p_created_before)
+       and (p_error_code is null or p_error_code = (select a.error_code from tenure.attempts a where a.job_id = q.job_id order by a.run desc limit 1))
+       and q.job_id >= v_from
+       and q.job_id < v_to
      order by q.job_id desc
      limit p_limit;
+end
+$$;
+
+-- Which of these jobs have ended: they are in a state that nothing but an operator or retention changes. Whoever waits for many asks for all of them at once.
+-- Jobs of other tenants are left out, unless the caller acts for every tenant.
+create or replace function tenure.job_ended(p_job_ids uuid[]) returns uuid[]
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+begin
+  if cardinality(p_job_ids) > tenure.limit_of('batch_rows_max') then
+    perform tenure.refuse('batch_too_large', format('The batch names %s jobs.', cardinality(p_job_ids)), format('A batch has at most %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
+      'Split it.');
+  end if;
+  return array(
+    select a.job_id from tenure.attempts a where a.job_id = any (p_job_ids) and a.final and (a.tenant_id = v_caller.tenant_id or v_caller.scope = 'every') order by a.job_id);
 end
 $$;
 

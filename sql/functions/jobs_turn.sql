@@ -13,13 +13,13 @@
 -- p_hint_*: lane, rank, due and time of the last job of a batch; it spares the scan over what was deleted but cannot be cleaned up yet. By itself it is good for one
 -- second and within that rank, and what is left of the room is filled from the whole lane. With p_hint_alone it is good for a minute, and what came in more than
 -- half a second out of order is left for a claim without it: whoever claims like that looks at the whole lane every now and then.
--- p_gated: ask the gate of the worker loop too. Nothing claimable: no rows, and no trace.
+-- p_priority_min: nothing below this priority is taken. p_gated: ask the gate of the worker loop too. Nothing claimable: no rows, and no trace.
 create or replace function tenure.job_turn(
   p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[],
   p_delay_seconds integer[],
   p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid,
   p_lane_after integer default null, p_hint_lane integer default null, p_hint_rank smallint default null, p_hint_due timestamptz default null, p_hint_at timestamptz default null,
-  p_affinity_key text default null, p_gated boolean default true, p_hint_alone boolean default false)
+  p_affinity_key text default null, p_gated boolean default true, p_hint_alone boolean default false, p_priority_min integer default null)
 returns table (
   part text, job_id uuid, lane integer, rank smallint, due timestamptz, run integer, attempt smallint, attempts_max smallint, payload json, idempotency_key text,
   enqueued_by text, created_at timestamptz, more jsonb)
@@ -55,6 +55,8 @@ declare
   v_since    timestamptz;
   v_to       smallint;
   v_until    timestamptz;
+  -- The last rank to take.
+  v_last     smallint := 32767;
 begin
   if v_tenant is null or v_tuning.jobs_open is not true then
     perform tenure.check_gate(v_tenant, 'queue.job_substrate.enabled');
@@ -79,7 +81,11 @@ begin
     return;
   end if;
   if p_worker ~ '[^!-~]' or p_worker = '' or length(p_worker) > 100 or p_limit not between 1 and tenure.limit_of('batch_rows_max') or p_mode not in ('leased', 'started') or p_executor is not null
-     or p_lease_seconds is not null or (p_worker || p_limit || p_mode) is null then
+     or p_lease_seconds is not null or p_priority_min is not null or (p_worker || p_limit || p_mode) is null then
+    if p_priority_min is not null then
+      perform tenure.check_number('The lowest priority', p_priority_min, -32768, 32767);
+      v_last := least(-p_priority_min, 32767);
+    end if;
     perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, p_limit, p_lease_seconds, p_mode);
   end if;
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -118,7 +124,7 @@ begin
     select array_agg(h.at order by h.rank, h.due, h.at) into v_order
       from (select x.at::integer as at, r.rank, r.due
               from unnest(v_terms.lanes, v_terms.limits, v_terms.kinds) with ordinality x (lane, most, kind, at)
-              cross join lateral (select r.rank, r.due from tenure.ready r where r.lane = x.lane order by r.rank, r.due, r.job_id limit 1) r
+              cross join lateral (select r.rank, r.due from tenure.ready r where r.lane = x.lane and r.rank <= v_last order by r.rank, r.due, r.job_id limit 1) r
              where x.most is null
                 or (select count(*) from tenure.active a where a.limited and a.lane = any (array(select n.lane from tenure.lanes n where n.tenant_id = v_tenant and n.kind = x.kind))) < x.most
              order by x.lane <= coalesce(p_lane_after, 0), x.lane
@@ -139,17 +145,21 @@ begin
     v_limited := v_terms.limits[v_at] is not null;
     if v_limited then
       -- What may still be held of the kind, by anybody; and nobody else claims it until we commit.
-      continue when not exists (select from tenure.ready r where r.lane = v_lane);
+      continue when not exists (select from tenure.ready r where r.lane = v_lane and r.rank <= v_last);
       v_room := least(v_want, tenure.kind_room(v_tenant, v_terms.kinds[v_at]));
       continue when v_room <= 0;
     end if;
     v_got := 0;
-    v_from := -32768; v_since := '-infinity'; v_to := 32767; v_until := 'infinity';
+    v_from := -32768; v_since := '-infinity'; v_to := v_last; v_until := 'infinity';
     -- Up to three picks: what is preferred by affinity, within a window; the hint's rank from its due time on, unless a better rank waits; everything.
     v_hinted := p_hint_lane = v_lane and p_hint_at > v_now - case when p_hint_alone then interval '1 minute' else interval '1 second' end and p_hint_due is not null
-      and not v_look.better and not v_look.waited;
+      and not v_look.better and not v_look.waited and p_hint_rank <= v_last;
     if p_affinity_key is not null then
       select w.ids, w.last_rank, w.last_due into v_wanted, v_to, v_until from tenure.lane_preferred(v_lane, p_affinity_key) w;
+      if v_to > v_last then
+        v_to := v_last;
+        v_until := 'infinity';
+      end if;
     end if;
     if v_wanted is null and v_hinted then
       v_from := p_hint_rank;
@@ -208,9 +218,9 @@ begin
       get diagnostics v_rows = row_count;
       v_got := v_got + v_rows;
       v_room := v_room - v_rows;
-      exit when v_room <= 0 or (v_wanted is null and v_to = 32767 and (v_from = -32768 or p_hint_alone));
+      exit when v_room <= 0 or (v_wanted is null and v_to = v_last and (v_from = -32768 or p_hint_alone));
       -- What is left of the room goes to the whole lane.
-      v_wanted := null; v_from := -32768; v_since := '-infinity'; v_to := 32767; v_until := 'infinity';
+      v_wanted := null; v_from := -32768; v_since := '-infinity'; v_to := v_last; v_until := 'infinity';
     end loop;
 
     if v_got > 0 then

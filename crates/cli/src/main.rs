@@ -7,6 +7,7 @@ mod errors;
 mod http;
 mod logs;
 mod output;
+mod remote;
 mod settings;
 mod spans;
 mod stop;
@@ -16,8 +17,8 @@ mod webhooks;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use tenure_core::codes;
 
 use crate::cli::Cli;
@@ -38,8 +39,10 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Outcome {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, words(&matches))));
+    let (cli, words) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) if !error.use_stderr() => {
             error.print()?;
             return Ok(());
@@ -56,9 +59,20 @@ fn run() -> Outcome {
         runtime.worker_threads(COMMAND_THREADS);
     }
     let runtime = runtime.enable_all().build()?;
-    let outcome = runtime.block_on(cli.run());
+    let outcome = runtime.block_on(cli.run(&words));
     // A thread that waits for standard input must not keep a finished command from ending.
     runtime.shutdown_background();
     spans.end();
     outcome
+}
+
+/// The words of the command, such as `job list`.
+fn words(matches: &ArgMatches) -> String {
+    let mut words = Vec::new();
+    let mut rest = matches.subcommand();
+    while let Some((word, inner)) = rest {
+        words.push(word);
+        rest = inner.subcommand();
+    }
+    words.join(" ")
 }

@@ -29,7 +29,7 @@ pub const EXIT_NOT_FOUND: u8 = 4;
 pub const EXIT_GATE_CLOSED: u8 = 5;
 /// The lease was lost; drop the result.
 pub const EXIT_LEASE_LOST: u8 = 6;
-/// The database cannot be reached or started.
+/// The database or the server cannot be reached or started.
 pub const EXIT_DATABASE_UNREACHABLE: u8 = 7;
 /// The schema is missing, too old or too new.
 pub const EXIT_SCHEMA: u8 = 8;
@@ -50,7 +50,7 @@ pub const EXITS: &[(u8, &str)] = &[
     (EXIT_NOT_FOUND,            "not found"),
     (EXIT_GATE_CLOSED,          "gate closed"),
     (EXIT_LEASE_LOST,           "lease lost"),
-    (EXIT_DATABASE_UNREACHABLE, "database unreachable"),
+    (EXIT_DATABASE_UNREACHABLE, "database or server unreachable"),
     (EXIT_SCHEMA,               "schema missing, too old or too new"),
 ];
 
@@ -144,6 +144,13 @@ codes! {
     MEDIA_TYPE_UNSUPPORTED     "media_type_unsupported"     None,          415, EXIT_USAGE,                "The body is not said to be JSON.";
     PATH_UNKNOWN               "path_unknown"               None,          404, EXIT_NOT_FOUND,            "There is nothing at this path.";
     METHOD_NOT_ALLOWED         "method_not_allowed"         None,          405, EXIT_USAGE,                "The path does not take this method.";
+    SERVER_UNREACHABLE         "server_unreachable"         None,          503, EXIT_DATABASE_UNREACHABLE, "The Tenure server does not answer.";
+    SERVER_TLS                 "server_tls"                 None,          503, EXIT_DATABASE_UNREACHABLE, "The connection to the Tenure server is not safe.";
+    SERVER_NOT_TENURE          "server_not_tenure"          None,          502, EXIT_DATABASE_UNREACHABLE, "What answers is no Tenure server.";
+    NOT_OVER_HTTP              "not_over_http"              None,          501, EXIT_REFUSED,              "This does not work over HTTP.";
+    CONTEXT_UNKNOWN            "context_unknown"            None,          404, EXIT_NOT_FOUND,            "There is no saved context of this name.";
+    CONTEXT_GUARDED            "context_guarded"            None,          403, EXIT_REFUSED,              "This context is used only where it is named.";
+    FILE_EXPOSED               "file_exposed"               None,          403, EXIT_REFUSED,              "Others can read a file that holds keys.";
     DATABASE_START_FAILED      "database_start_failed"      None,          503, EXIT_DATABASE_UNREACHABLE, "The private database did not start.";
 }
 

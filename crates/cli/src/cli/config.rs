@@ -11,6 +11,7 @@ use super::Behalf;
 use crate::connect::{Place, Session};
 use crate::errors::Outcome;
 use crate::output::{Column, Format, Output, shown};
+use crate::remote;
 use crate::settings::{Flags, Settings};
 
 const LIST: &[Column] = &[
@@ -80,13 +81,17 @@ impl Config {
         match self {
             Config::Explain(_) => unreachable!("it needs no database"),
             Config::Get { key } => {
-                let value = session.call(async |tx| config::config_get(tx, &key).await).await?;
+                let value = session
+                    .call(remote::config_get(&key), async |tx| config::config_get(tx, &key).await)
+                    .await?;
                 let answer = json!({"key": key, "value": value});
                 session.out.done(&shown("", &answer["value"]), &answer, &["value"])
             }
             Config::Set(set) => set.run(session).await,
             Config::List => {
-                let rows = session.call(async |tx| config::config_list(tx).await).await?;
+                let rows = session
+                    .call(remote::config_list(), async |tx| config::config_list(tx).await)
+                    .await?;
                 session.out.list(LIST, &rows, &["key"], "There are no keys.")
             }
         }
@@ -116,8 +121,9 @@ impl Set {
             _ => Value::String(text),
         });
         let behalf = self.behalf.on_behalf_of.as_deref();
+        let request = remote::config_set(&self.key, value.as_ref(), behalf).for_installation(self.installation);
         let answer = session
-            .together(async |tx| {
+            .together(request, async |tx| {
                 if self.installation {
                     for_every_tenant(tx).await?;
                 }

@@ -9,6 +9,7 @@ use super::Behalf;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, json_of, shown};
+use crate::remote;
 use crate::values::{Moment, Number};
 
 const LIST: &[Column] = &[
@@ -104,7 +105,9 @@ impl DeadLetter {
             DeadLetter::List(list) => list.run(session).await,
             DeadLetter::Show { dead_letter } => {
                 let letter = session
-                    .ask(async |tx| dead_letters::dead_letter_show(tx, dead_letter).await)
+                    .ask(remote::dead_letter_show(dead_letter), async |tx| {
+                        dead_letters::dead_letter_show(tx, dead_letter).await
+                    })
                     .await?;
                 session.out.object(&letter, FIRST, &["dead_letter_id"])
             }
@@ -113,7 +116,8 @@ impl DeadLetter {
                 let work = async |tx: &tokio_postgres::Transaction<'_>| {
                     dead_letters::dead_letter_triage(tx, triage.dead_letter, &triage.status, note, behalf).await
                 };
-                let answer = session.ask(work).await?;
+                let request = remote::dead_letter_triage(triage.dead_letter, &triage.status, note, behalf);
+                let answer = session.ask(request, work).await?;
                 let sentence = format!(
                     "Dead letter {} is {}.",
                     triage.dead_letter,
@@ -146,7 +150,9 @@ impl List {
             limit: Some(limit),
         };
         let rows = session
-            .call(async |tx| dead_letters::dead_letter_list(tx, &filter).await)
+            .call(remote::dead_letter_list(&filter), async |tx| {
+                dead_letters::dead_letter_list(tx, &filter).await
+            })
             .await?;
         session.out.list(LIST, &rows, &["dead_letter_id"], "No dead letters.")?;
         if usize::try_from(limit).is_ok_and(|limit| rows.len() == limit)
@@ -165,13 +171,17 @@ impl Replay {
         let id = self.dead_letter;
         if self.preview {
             let preview = session
-                .ask(async |tx| dead_letters::dead_letter_replay_preview(tx, id).await)
+                .ask(remote::dead_letter_replay_preview(id), async |tx| {
+                    dead_letters::dead_letter_replay_preview(tx, id).await
+                })
                 .await?;
             return session.out.object(&preview, &["dead_letter_id"], &["dead_letter_id"]);
         }
         let behalf = self.behalf.on_behalf_of.as_deref();
         let answer = session
-            .ask(async |tx| dead_letters::dead_letter_replay(tx, id, behalf).await)
+            .ask(remote::dead_letter_replay(id, behalf), async |tx| {
+                dead_letters::dead_letter_replay(tx, id, behalf).await
+            })
             .await?;
         let sentence = format!(
             "Job {} is {}, a replay of {}.",

@@ -9,6 +9,7 @@ use tenure::store::events::{self, EventFilter};
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, json_of, shown};
+use crate::remote;
 use crate::values::Number;
 
 /// How often a follower looks for news.
@@ -73,7 +74,11 @@ impl List {
             subject: self.subject,
         };
         loop {
-            let events = session.call(async |tx| events::event_list(tx, &filter).await).await?;
+            let events = session
+                .call(remote::event_list(&filter), async |tx| {
+                    events::event_list(tx, &filter).await
+                })
+                .await?;
             let rows: Vec<Value> = events.iter().map(json_of).collect::<Result<_, _>>()?;
             if !self.follow {
                 let whole = usize::try_from(limit).is_ok_and(|limit| rows.len() < limit);
@@ -112,7 +117,9 @@ async fn tell_lag(session: &mut Session) -> Outcome {
     if session.out.format != Format::People {
         return Ok(());
     }
-    let lags = session.call(async |tx| events::stream_lag(tx).await).await?;
+    let lags = session
+        .call(remote::stream_lag(), async |tx| events::stream_lag(tx).await)
+        .await?;
     for lag in lags {
         if let (Some(waiting @ 1..), Some(pid)) = (lag.waiting_events, lag.pid) {
             let note = format!(

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, shown};
+use crate::remote;
 use crate::values::json_object;
 
 const LIST: &[Column] = &[
@@ -51,7 +52,9 @@ impl Executor {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         match self {
             Executor::List => {
-                let rows = session.call(async |tx| executors::executor_list(tx).await).await?;
+                let rows = session
+                    .call(remote::executor_list(), async |tx| executors::executor_list(tx).await)
+                    .await?;
                 session.out.list(LIST, &rows, &["executor"], "There are no executors.")
             }
             Executor::Beat(args) => {
@@ -69,7 +72,9 @@ impl Executor {
                     instance: args.instance,
                 };
                 let answer = session
-                    .ask(async |tx| executors::executor_beat(tx, &beat).await)
+                    .ask(remote::executor_beat(&beat), async |tx| {
+                        executors::executor_beat(tx, &beat).await
+                    })
                     .await?;
                 if answer["name_shared"] == true {
                     session

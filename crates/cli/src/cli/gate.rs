@@ -3,7 +3,8 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tenure::store::config::{self, ConfigEntry, GatePosition};
-use tenure::store::{as_tenant, for_every_tenant, tenants};
+use tenure::store::tenants::{self, Tenant};
+use tenure::store::{as_tenant, for_every_tenant};
 use tokio_postgres::Transaction;
 
 use super::Behalf;
@@ -11,6 +12,7 @@ use super::config::check_installation;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, shown};
+use crate::remote::{self, Remote};
 
 const LIST: &[Column] = &[
     Column("GATE", "key"),
@@ -60,7 +62,9 @@ impl Gate {
 }
 
 async fn list(mut session: Session) -> Outcome {
-    let entries = session.call(async |tx| config::config_list(tx).await).await?;
+    let entries = session
+        .call(remote::config_list(), async |tx| config::config_list(tx).await)
+        .await?;
     let rows: Vec<Value> = entries
         .iter()
         .filter(|entry| entry.is_gate)
@@ -72,27 +76,11 @@ async fn list(mut session: Session) -> Outcome {
 }
 
 impl Change {
-    /// All or none: the gates change in one transaction.
     async fn run(self, mut session: Session, position: GatePosition) -> Outcome {
-        let behalf = self.behalf.on_behalf_of.as_deref();
-        let (rows, apart) = session
-            .together(async |tx| {
-                if self.installation {
-                    for_every_tenant(tx).await?;
-                }
-                let keys = if self.all {
-                    keys(tx).await?
-                } else {
-                    self.gates.iter().map(|gate| key_of(gate)).collect()
-                };
-                let rows = set(tx, &keys, position, behalf).await?;
-                if !self.installation {
-                    return Ok((rows, Vec::new()));
-                }
-                check_installation(tx, &keys).await?;
-                Ok((rows, tenants_apart(tx, &keys, position).await?))
-            })
-            .await?;
+        let (rows, apart) = match session.remote() {
+            Some(remote) => self.over_http(remote, position).await?,
+            None => self.over_sql(&mut session, position).await?,
+        };
         session
             .out
             .list(CHANGED, &rows, &["key", "position"], "There are no gates.")?;
@@ -106,10 +94,65 @@ impl Change {
     }
 }
 
+impl Change {
+    /// All or none: the gates change in one transaction.
+    async fn over_sql(&self, session: &mut Session, position: GatePosition) -> Outcome<(Vec<Value>, Vec<String>)> {
+        let behalf = self.behalf.on_behalf_of.as_deref();
+        session
+            .transaction(async |tx| {
+                if self.installation {
+                    for_every_tenant(tx).await?;
+                }
+                let keys = self.keys(&config::config_list(tx).await?);
+                let rows = set(tx, &keys, position, behalf).await?;
+                if !self.installation {
+                    return Ok((rows, Vec::new()));
+                }
+                check_installation(tx, &keys).await?;
+                Ok((rows, tenants_apart(tx, &keys, position).await?))
+            })
+            .await
+    }
+
+    /// One request a gate. That there are such gates is asked first, so that a misspelt one changes none.
+    async fn over_http(&self, remote: &Remote, position: GatePosition) -> Outcome<(Vec<Value>, Vec<String>)> {
+        let behalf = self.behalf.on_behalf_of.as_deref();
+        let list = || remote::config_list().for_installation(self.installation);
+        let entries: Vec<ConfigEntry> = remote.send(list()).await?;
+        let keys = self.keys(&entries);
+        let is_gate = |key: &String| entries.iter().any(|entry| entry.is_gate && entry.key == *key);
+        // The first that is none is asked for alone: the database says what is wrong with it.
+        let stranger = keys.iter().find(|key| !is_gate(key));
+        let wanted = stranger.map_or(keys.as_slice(), std::slice::from_ref);
+        let mut rows = Vec::with_capacity(wanted.len());
+        for key in wanted {
+            let request = remote::gate_set(key, position, behalf).for_installation(self.installation);
+            rows.push(changed(key, &remote.send(request).await?));
+        }
+        let mut apart = Vec::new();
+        if self.installation {
+            let tenants: Vec<Tenant> = remote.send(remote::tenant_list().for_installation(true)).await?;
+            for tenant in tenants.iter().take(TENANTS_ASKED_MAX) {
+                let entries: Vec<ConfigEntry> = remote.send(remote::config_list().in_tenant(&tenant.name)).await?;
+                apart.extend(kept_apart(&tenant.name, &entries, &keys, position));
+            }
+        }
+        Ok((rows, apart))
+    }
+
+    fn keys(&self, entries: &[ConfigEntry]) -> Vec<String> {
+        if self.all {
+            let gates = entries.iter().filter(|entry| entry.is_gate);
+            return gates.map(|gate| gate.key.clone()).collect();
+        }
+        self.gates.iter().map(|gate| key_of(gate)).collect()
+    }
+}
+
 /// Opens every gate that is not, for the whole installation where the login is trusted with it, else for its own tenant.
 pub(crate) async fn open_all(session: &mut Session) -> Outcome<Vec<String>> {
     session
-        .together(async |tx| {
+        .transaction(async |tx| {
             for_every_tenant(tx).await?;
             let entries = config::config_list(tx).await?;
             let gates: Vec<ConfigEntry> = entries.into_iter().filter(|entry| entry.is_gate).collect();
@@ -131,7 +174,7 @@ async fn set(
     let mut rows = Vec::with_capacity(keys.len());
     for key in keys {
         let answer = config::gate_set(tx, key, to, behalf).await?;
-        rows.push(json!({"key": key, "position": position(&answer["value"])}));
+        rows.push(changed(key, &answer));
     }
     Ok(rows)
 }
@@ -142,27 +185,26 @@ async fn tenants_apart(tx: &Transaction<'_>, keys: &[String], to: GatePosition) 
     for tenant in tenants::tenant_list(tx).await?.iter().take(TENANTS_ASKED_MAX) {
         as_tenant(tx, &tenant.name, None).await?;
         let entries = config::config_list(tx).await?;
-        let own = entries
-            .iter()
-            .filter(|entry| keys.contains(&entry.key) && entry.origin == "tenant")
-            .filter(|entry| (entry.value == true) != (to == GatePosition::Open));
-        let gates: Vec<String> = own
-            .map(|entry| format!("{} {}", entry.key, position(&entry.value)))
-            .collect();
-        if !gates.is_empty() {
-            apart.push(format!("{} has {}", tenant.name, gates.join(", ")));
-        }
+        apart.extend(kept_apart(&tenant.name, &entries, keys, to));
     }
     Ok(apart)
 }
 
-async fn keys(tx: &Transaction<'_>) -> tenure::Result<Vec<String>> {
-    let entries = config::config_list(tx).await?;
-    Ok(entries
-        .into_iter()
-        .filter(|entry| entry.is_gate)
-        .map(|entry| entry.key)
-        .collect())
+/// Which of these gates a tenant has set itself, and otherwise.
+fn kept_apart(tenant: &str, entries: &[ConfigEntry], keys: &[String], to: GatePosition) -> Option<String> {
+    let own = entries
+        .iter()
+        .filter(|entry| keys.contains(&entry.key) && entry.origin == "tenant")
+        .filter(|entry| (entry.value == true) != (to == GatePosition::Open));
+    let gates: Vec<String> = own
+        .map(|entry| format!("{} {}", entry.key, position(&entry.value)))
+        .collect();
+    (!gates.is_empty()).then(|| format!("{tenant} has {}", gates.join(", ")))
+}
+
+/// A gate, and where it is now.
+fn changed(key: &str, answer: &Value) -> Value {
+    json!({"key": key, "position": position(&answer["value"])})
 }
 
 /// `jobs` is short for `queue.job_substrate.enabled`, `worker` for `queue.worker.enabled`.

@@ -6,13 +6,16 @@ use tenure::store::health;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Format, shown};
+use crate::remote;
 
 #[derive(Debug, Args)]
 pub(crate) struct Health {}
 
 impl Health {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let health = session.ask(async |tx| health::health(tx).await).await?;
+        let health = session
+            .ask(remote::health(), async |tx| health::health(tx).await)
+            .await?;
         if session.out.format != Format::People {
             return session.out.object(&health, &[], &["backlog"]);
         }

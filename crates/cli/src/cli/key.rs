@@ -12,6 +12,7 @@ use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::http::random_key;
 use crate::output::{Column, Format};
+use crate::remote::{self, Remote};
 use crate::values::Moment;
 
 const LIST: &[Column] = &[
@@ -87,7 +88,7 @@ impl Key {
             Key::Create(create) => create.run(session).await,
             Key::List { installation } => {
                 let rows = session
-                    .together(async |tx| {
+                    .together(remote::key_list().for_installation(installation), async |tx| {
                         reach(tx, installation).await?;
                         principals::key_list(tx).await
                     })
@@ -95,8 +96,9 @@ impl Key {
                 session.out.list(LIST, &rows, &["prefix"], "There is no key.")
             }
             Key::Revoke { prefix, installation } => {
+                let request = remote::key_revoke(&prefix).for_installation(installation);
                 let done = session
-                    .together(async |tx| {
+                    .together(request, async |tx| {
                         reach(tx, installation).await?;
                         principals::key_revoke(tx, &prefix).await
                     })
@@ -118,18 +120,23 @@ impl Create {
         let now = session.now().await?;
         let expires = expires.map(|moment| moment.resolve("expires", now)).transpose()?;
         let expires = expires.map(|at| Timestamp::from_micros(at.as_microsecond()));
-        let (secret, mut made) = session
-            .together(async |tx| {
-                reach(tx, self.installation).await?;
-                self.make(tx, expires).await
-            })
-            .await?;
-        made["key"] = Value::from(secret.reveal());
+        let made = match session.remote() {
+            Some(remote) => self.over_http(remote, expires).await?,
+            None => {
+                let work = session.transaction(async |tx| {
+                    reach(tx, self.installation).await?;
+                    self.make(tx, expires).await
+                });
+                let (secret, mut made) = work.await?;
+                made["key"] = Value::from(secret.reveal());
+                made
+            }
+        };
         if session.out.format == Format::People {
             session
                 .out
                 .note(&format!("The key of {}, shown this once:\n", self.principal));
-            session.out.text(&secret.reveal())?;
+            session.out.text(made["key"].as_str().unwrap_or_default())?;
             session
                 .out
                 .note("\nSend it with every request: Authorization: Bearer KEY");
@@ -145,9 +152,30 @@ impl Create {
         }
         let secret = random_key();
         let key = NewKey {
-            principal: self.principal.clone(),
             prefix: secret.prefix().to_owned(),
             digest: secret.digest().to_vec(),
+            ..self.wanted(expires_at)
+        };
+        let made = principals::key_create(tx, &key).await?;
+        Ok((secret, made))
+    }
+
+    /// The same by a server, which makes the secret. Without the key its principal may stay behind, which harms nobody.
+    async fn over_http(&self, remote: &Remote, expires_at: Option<Timestamp>) -> Outcome<Value> {
+        let list = remote::principal_list().for_installation(self.installation);
+        let known: Vec<principals::Principal> = remote.send(list).await?;
+        if !known.iter().any(|principal| principal.name == self.principal) {
+            let principal = remote::principal_create(&self.principal, &self.kind, self.email.as_deref());
+            let _: Value = remote.send(principal.for_installation(self.installation)).await?;
+        }
+        let key = remote::key_create(&self.wanted(expires_at));
+        remote.send(key.for_installation(self.installation)).await
+    }
+
+    /// The key to make, without its secret.
+    fn wanted(&self, expires_at: Option<Timestamp>) -> NewKey {
+        NewKey {
+            principal: self.principal.clone(),
             roles: self.roles.clone(),
             approver_level: self.approver_level,
             executors: (!self.executors.is_empty()).then(|| self.executors.clone()),
@@ -155,18 +183,30 @@ impl Create {
             payload_access: Some(self.payload_access.clone()),
             expires_at,
             note: self.note.clone(),
-        };
-        let made = principals::key_create(tx, &key).await?;
-        Ok((secret, made))
+            ..NewKey::default()
+        }
     }
+}
+
+/// Whether the installation has a valid admin key.
+pub(crate) async fn has_admin(session: &mut Session) -> Outcome<bool> {
+    let work = session.transaction(async |tx| {
+        for_every_tenant(tx).await?;
+        admin_is_there(tx).await
+    });
+    work.await
+}
+
+async fn admin_is_there(tx: &Transaction<'_>) -> Result<bool> {
+    let valid = |key: &principals::Key| key.state == "valid" && key.roles.iter().any(|role| role == "admin");
+    Ok(principals::key_list(tx).await?.iter().any(valid))
 }
 
 /// The first key of an installation that has none: its admin's. None if there is one already.
 pub(crate) async fn first_key(session: &mut Session) -> Outcome<Option<ApiKey>> {
-    let made = session.together(async |tx| {
+    let made = session.transaction(async |tx| {
         for_every_tenant(tx).await?;
-        let valid = |key: &principals::Key| key.state == "valid" && key.roles.iter().any(|role| role == "admin");
-        if principals::key_list(tx).await?.iter().any(valid) {
+        if admin_is_there(tx).await? {
             return Ok(None);
         }
         let first = Create {
@@ -187,6 +227,15 @@ pub(crate) async fn first_key(session: &mut Session) -> Outcome<Option<ApiKey>> 
         Ok(Some(first.make(tx, None).await?.0))
     });
     made.await
+}
+
+/// Takes back a key of the installation.
+pub(crate) async fn revoke(session: &mut Session, prefix: &str) -> Outcome {
+    let work = session.transaction(async |tx| {
+        for_every_tenant(tx).await?;
+        principals::key_revoke(tx, prefix).await
+    });
+    work.await.map(drop)
 }
 
 /// Acts for the whole installation, if that is asked for.

@@ -8,6 +8,7 @@ use super::Behalf;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, shown};
+use crate::remote;
 use crate::values::Number;
 
 const LIST: &[Column] = &[
@@ -128,7 +129,9 @@ impl Kind {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         match self {
             Kind::List => {
-                let rows = session.call(async |tx| kinds::kind_list(tx).await).await?;
+                let rows = session
+                    .call(remote::kind_list(), async |tx| kinds::kind_list(tx).await)
+                    .await?;
                 session.out.list(
                     LIST,
                     &rows,
@@ -137,21 +140,27 @@ impl Kind {
                 )
             }
             Kind::Show { kind } => {
-                let policy = session.ask(async |tx| kinds::kind_show(tx, &kind).await).await?;
+                let policy = session
+                    .ask(remote::kind_show(&kind), async |tx| kinds::kind_show(tx, &kind).await)
+                    .await?;
                 session.out.object(&policy, FIRST, &["kind"])
             }
             Kind::Set(set) => {
                 let policy = set.policy()?;
                 let behalf = set.behalf.on_behalf_of.as_deref();
                 let policy = session
-                    .ask(async |tx| kinds::kind_set(tx, &set.kind, &policy, behalf).await)
+                    .ask(remote::kind_set(&set.kind, &policy, behalf), async |tx| {
+                        kinds::kind_set(tx, &set.kind, &policy, behalf).await
+                    })
                     .await?;
                 session.out.object(&policy, FIRST, &["kind"])
             }
             Kind::Pause(pause) => {
                 let (note, behalf) = (pause.note.as_deref(), pause.behalf.on_behalf_of.as_deref());
                 let policy = session
-                    .ask(async |tx| kinds::kind_pause(tx, &pause.kind, note, behalf).await)
+                    .ask(remote::kind_pause(&pause.kind, note, behalf), async |tx| {
+                        kinds::kind_pause(tx, &pause.kind, note, behalf).await
+                    })
                     .await?;
                 let part = |field: &str| shown(field, &policy[field]);
                 let sentence = format!(
@@ -165,7 +174,9 @@ impl Kind {
             Kind::Resume(resume) => {
                 let behalf = resume.behalf.on_behalf_of.as_deref();
                 let policy = session
-                    .ask(async |tx| kinds::kind_resume(tx, &resume.kind, behalf).await)
+                    .ask(remote::kind_resume(&resume.kind, behalf), async |tx| {
+                        kinds::kind_resume(tx, &resume.kind, behalf).await
+                    })
                     .await?;
                 let sentence = format!(
                     "Kind {} is not paused: its jobs are claimed.",

@@ -5,6 +5,7 @@ use tenure::store::tenants::{self, LoginBinding};
 
 use crate::connect::Session;
 use crate::errors::Outcome;
+use crate::remote;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Login {
@@ -43,13 +44,21 @@ impl Login {
         match self {
             Login::Bind(bind) => {
                 let binding = bind.binding();
-                let bound = session.ask(async |tx| tenants::login_bind(tx, &binding).await).await?;
+                let bound = session
+                    .call(remote::login_bind(&binding), async |tx| {
+                        tenants::login_bind(tx, &binding).await
+                    })
+                    .await?;
                 session
                     .out
                     .object(&bound, &["login", "tenant", "principal"], &["login"])
             }
             Login::Unbind { login } => {
-                let done = session.ask(async |tx| tenants::login_unbind(tx, &login).await).await?;
+                let done = session
+                    .call(remote::login_unbind(&login), async |tx| {
+                        tenants::login_unbind(tx, &login).await
+                    })
+                    .await?;
                 session
                     .out
                     .done(&format!("The login {login:?} is bound no more."), &done, &["login"])

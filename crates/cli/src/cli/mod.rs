@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod config;
+mod context;
 mod dead_letter;
 mod doctor;
 mod errors;
@@ -33,6 +34,7 @@ use crate::dev;
 use crate::errors::Outcome;
 use crate::logs;
 use crate::output::{Format, Output};
+use crate::remote::{Reach, reach_of};
 
 pub(crate) use errors::page as error_page;
 pub(crate) use gate::open_all as open_all_gates;
@@ -47,8 +49,10 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 const AFTER_HELP: &str = "\
-Which database:
-  --database-url, else --data-dir, else DATABASE_URL, else that of a running `tenure dev`
+Where to work:
+  a database  --database-url, --data-dir, or DATABASE_URL
+  a server    --server, --context, TENURE_SERVER, or TENURE_CONTEXT; `tenure context show` says which
+  else the default context (`tenure context use`), else the database of a running `tenure dev`
 
 Answers:
   for people    tables and sentences, times in the local zone
@@ -58,9 +62,13 @@ Answers:
 
 Exit codes:
   0 ok           3 refused        6 lease lost
-  1 unexpected   4 not found      7 database unreachable
+  1 unexpected   4 not found      7 database or server unreachable
   2 usage        5 gate closed    8 schema missing, too old or too new
   `tenure errors CODE` explains a refusal.";
+
+/// How long a server may take to answer, unless somebody says otherwise, and at the most.
+const TIMEOUT_SECONDS: u32 = 30;
+const TIMEOUT_SECONDS_MAX: i64 = 3600;
 
 /// Work that must not be lost, must not run twice by accident, and must not run without permission.
 #[derive(Debug, Parser)]
@@ -69,6 +77,11 @@ Exit codes:
 pub(crate) struct Cli {
     #[command(flatten)]
     globals: Globals,
+    /// The key for the server, before the command; - is the first line of standard input [env: TENURE_KEY]
+    // Everybody on the machine sees the arguments of a process: --key-file and contexts keep a key out of them. It is not
+    // for every place, since `job enqueue --key` is the key of a job.
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -82,6 +95,31 @@ pub(crate) struct Globals {
     /// The data directory of `tenure dev` [default: /var/lib/tenure for root, else in the user's data directory]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
     pub(crate) data_dir: Option<PathBuf>,
+    /// A server to ask instead of a database, such as https://tenure.example [env: TENURE_SERVER]
+    #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
+    pub(crate) server: Option<String>,
+    /// A saved server to ask, see `tenure context` [env: TENURE_CONTEXT]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
+    pub(crate) context: Option<String>,
+    /// The file with the key for the server [env: TENURE_KEY holds the key itself]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// PEM certificates of the authority that signed the server's [default: those of the system]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Global options",
+        hide_short_help = true
+    )]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Send the key unencrypted to another machine
+    #[arg(long, global = true, help_heading = "Global options", hide_short_help = true)]
+    pub(crate) allow_plaintext: bool,
+    /// How long an answer of the server may take
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = TIMEOUT_SECONDS, help_heading = "Global options", hide_short_help = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=TIMEOUT_SECONDS_MAX))]
+    pub(crate) timeout: u32,
     /// The tenant to act in; needs a login that is trusted to name it [env: TENURE_TENANT]
     #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     pub(crate) tenant: Option<String>,
@@ -146,6 +184,9 @@ enum Command {
     /// Keys for the API: who may act over HTTP, and how
     #[command(subcommand)]
     Key(key::Key),
+    /// Servers to work with, saved under names
+    #[command(subcommand)]
+    Context(context::Context),
     /// Settings of the installation or of a tenant
     #[command(subcommand)]
     Config(config::Config),
@@ -179,13 +220,14 @@ impl Cli {
         matches!(self.command, Command::Dev(_) | Command::Serve(_))
     }
 
-    /// Does what the command line asks for.
-    pub(crate) async fn run(self) -> Outcome {
+    /// Does what the command line asks for; `words` are those of the command.
+    pub(crate) async fn run(self, words: &str) -> Outcome {
         if !self.is_server() {
             logs::start_for_commands();
         }
         let out = self.globals.output();
-        let place = Place::from(self.globals);
+        let place = Place::new(self.globals, self.key);
+        place.check(words, reach_of(words).unwrap_or(Reach::Database))?;
         match self.command {
             Command::Dev(command) => command.run(place, out).await,
             Command::Serve(command) => command.run(place, out).await,
@@ -196,6 +238,7 @@ impl Cli {
             Command::Psql(command) => command.run(place).await,
             Command::Errors(command) => command.run(out),
             Command::Completions(command) => command.run(out),
+            Command::Context(command) => command.run(place, out).await,
             Command::Doctor(command) => command.run(place, out).await,
             Command::Job(command) => command.run(place.session(out).await?).await,
             Command::Kind(command) => command.run(place.session(out).await?).await,

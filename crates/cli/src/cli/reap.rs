@@ -7,6 +7,7 @@ use tenure::store::leases::{self, ReapMode};
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::Column;
+use crate::remote;
 use crate::values::Number;
 
 const LIST: &[Column] = &[
@@ -45,8 +46,9 @@ impl Reap {
         } else {
             ReapMode::Apply
         };
+        let request = remote::job_reap(mode, limit).for_installation(self.every_tenant);
         let rows = session
-            .call(async |tx| {
+            .call(request, async |tx| {
                 if self.every_tenant {
                     for_every_tenant(tx).await?;
                 }

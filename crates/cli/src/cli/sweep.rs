@@ -6,7 +6,8 @@ use tenure::store::{for_every_tenant, retention};
 
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::output::shown;
+use crate::output::{json_of, shown};
+use crate::remote;
 use crate::values::Number;
 
 #[derive(Debug, Args)]
@@ -31,18 +32,24 @@ pub(crate) struct Sweep {
 impl Sweep {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let limit = self.limit.read("limit")?;
-        let mut answer = session
-            .ask(async |tx| {
+        if self.partitions && session.remote().is_some() {
+            let why = "Partitions are made and dropped by the services, or on the database.";
+            return Err(remote::not_over_http("`tenure sweep --partitions`", why));
+        }
+        let request = remote::job_sweep(limit).for_installation(self.every_tenant);
+        let swept = session
+            .call(request, async |tx| {
                 if self.every_tenant {
                     for_every_tenant(tx).await?;
                 }
                 retention::job_sweep(tx, Some(limit)).await
             })
             .await?;
+        let mut answer = json_of(&swept)?;
         if self.partitions {
             // A transaction of its own: its locks should be short.
-            let upkeep = session.ask(async |tx| retention::partition_upkeep(tx).await).await?;
-            answer["partitions"] = upkeep;
+            let upkeep = session.sql(async |tx| retention::partition_upkeep(tx).await).await?;
+            answer["partitions"] = json_of(&upkeep)?;
         }
         let part = |field: &str| shown("", &answer[field]);
         let mut sentence = format!(

@@ -1,6 +1,9 @@
-//! Which database, and the session on it.
+//! Which database or server, and the session on it.
 
+mod contexts;
+mod key;
 mod password;
+mod server;
 mod session;
 mod tenant;
 
@@ -13,7 +16,9 @@ use tenure_core::{codes, limits, names};
 use crate::cli::Globals;
 use crate::errors::{Outcome, refuse};
 
+pub(crate) use contexts::{Context, Contexts, write_secret};
 pub(crate) use password::without_password;
+pub(crate) use server::{Named, guarded};
 pub(crate) use session::Session;
 pub(crate) use tenant::{in_tenant, tenant_options};
 
@@ -30,6 +35,13 @@ pub(crate) struct Place {
     tenant: Option<String>,
     /// The database that a file of settings names.
     configured: Option<String>,
+    server: Option<String>,
+    context: Option<String>,
+    key: Option<String>,
+    key_file: Option<PathBuf>,
+    ca_file: Option<PathBuf>,
+    allow_plaintext: bool,
+    timeout: u32,
 }
 
 /// A server that runs anyway, or a directory whose server `tenure dev` manages.
@@ -51,18 +63,24 @@ pub(crate) enum Choice {
     },
 }
 
-impl From<Globals> for Place {
-    fn from(globals: Globals) -> Place {
+impl Place {
+    /// What the options say; the key is no option of every command.
+    pub(crate) fn new(globals: Globals, key: Option<String>) -> Place {
         Place {
             database_url: globals.database_url,
             data_dir: globals.data_dir,
             tenant: globals.tenant,
             configured: None,
+            server: globals.server,
+            context: globals.context,
+            key,
+            key_file: globals.key_file,
+            ca_file: globals.ca_file,
+            allow_plaintext: globals.allow_plaintext,
+            timeout: globals.timeout,
         }
     }
-}
 
-impl Place {
     /// The same, but with a database for when neither an option nor the environment names one.
     pub(crate) fn configured(self, url: Option<&str>) -> Place {
         Place {

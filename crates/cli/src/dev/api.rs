@@ -40,7 +40,7 @@ pub(super) async fn listen_at(asked: Option<SocketAddr>) -> Outcome<TcpListener>
 
 /// The API on this listener, with a first key if it can be shown and there is none.
 pub(super) async fn open(listener: TcpListener, session: &mut Session, shown: bool) -> Outcome<Api> {
-    let trusted = session.call(async |tx| for_every_tenant(tx).await).await;
+    let trusted = session.sql(async |tx| for_every_tenant(tx).await).await;
     match trusted {
         Ok(()) => {}
         Err(Failure::Refused(refusal)) if refusal.is(codes::NOT_PERMITTED) => {

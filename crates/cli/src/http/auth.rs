@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::header;
 use axum::http::request::Parts;
+use percent_encoding::percent_decode;
 use tenure::store::principals;
 use tenure_core::api_key::{ApiKey, RANDOM_BYTES};
 use tenure_core::{codes, limits, names};
@@ -66,7 +67,7 @@ impl FromRequestParts<Arc<Server>> for Caller {
             asker.is(key.prefix());
         }
         let tenant = match parts.headers.get(TENANT_HEADER) {
-            Some(value) => Some(tenant_of(value.to_str().unwrap_or_default())?),
+            Some(value) => Some(tenant_of(value.as_bytes())?),
             None => None,
         };
         let from = address.map_or_else(String::new, |address| format!(" {address}"));
@@ -103,9 +104,18 @@ fn presented(parts: &Parts) -> Result<ApiKey, Problem> {
     })
 }
 
-fn tenant_of(name: &str) -> Result<String, Problem> {
-    names::check("tenant", name, limits::NAME_CHARS_MAX)?;
-    Ok(name.to_owned())
+/// A header holds no more than ASCII for sure, so a name with other letters comes with percent signs, as in a URL.
+fn tenant_of(header: &[u8]) -> Result<String, Problem> {
+    let name = percent_decode(header).decode_utf8().map_err(|error| {
+        Problem::new(
+            codes::TEXT_INVALID,
+            "The header Tenure-Tenant is no text.",
+            error.to_string(),
+            "Send the name as UTF-8, with percent signs where it is more than ASCII: Tenure-Tenant: caf%C3%A9.",
+        )
+    })?;
+    names::check("tenant", &name, limits::NAME_CHARS_MAX)?;
+    Ok(name.into_owned())
 }
 
 /// The prefix of a key, and the digest of its secret.

@@ -1,5 +1,7 @@
 //! What a request brings, read strictly: a name that nobody knows is refused with the nearest one that is known.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
@@ -7,7 +9,9 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use tenure_core::codes;
 use tenure_core::names::nearest;
 use uuid::Uuid;
@@ -43,7 +47,32 @@ impl<T: DeserializeOwned> FromRequest<Arc<Server>> for Strict<T> {
         let read = serde_path_to_error::deserialize(&mut reader);
         let value = read.map_err(|error| wrong(&error.path().to_string(), error.inner(), "The body"))?;
         reader.end().map_err(|error| wrong(".", &error, "The body"))?;
+        let Object(value) = value;
         Ok(Strict(value))
+    }
+}
+
+/// A JSON object. Serde would take an array for one too, its values for the fields in their order.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData))
     }
 }
 

@@ -20,12 +20,14 @@ use super::body::Strict;
 use super::problem::{Body, Problem};
 
 /// How long a claim waits at most.
-const WAIT_SECONDS_MAX: u64 = 40;
+pub(super) const WAIT_SECONDS_MAX: u64 = 40;
 /// How long the database notifies us while claims wait.
 const PARK_SECONDS: i32 = 60;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
-    OpenApiRouter::new().routes(routes!(job_claim))
+    OpenApiRouter::new()
+        .routes(routes!(job_claim))
+        .routes(routes!(job_held))
 }
 
 /// What to claim.
@@ -33,19 +35,24 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
 #[serde(deny_unknown_fields)]
 struct ClaimRequest {
     /// The name of the worker.
-    #[schema(example = "worker-1")]
+    #[schema(example = "worker-1", min_length = 1, max_length = 200)]
     worker: String,
     /// Only jobs for this executor.
     executor: Option<String>,
     /// Only jobs of these kinds; an empty list means none.
     kinds: Option<Vec<String>>,
     /// At most so many; 1 if left out.
+    #[schema(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
     /// How long the lease lasts without a heartbeat.
+    #[schema(minimum = 1, maximum = 86400)]
     lease_seconds: Option<i32>,
     /// Whether they are started at once.
     #[serde(default)]
     mode: Mode,
+    /// Nothing below this priority.
+    #[schema(minimum = -32768, maximum = 32767)]
+    priority_min: Option<i32>,
     /// Only jobs of this affinity.
     affinity_key: Option<String>,
     /// A token of the caller's own, to find a claim whose answer was lost.
@@ -59,6 +66,7 @@ struct ClaimRequest {
 /// Whether claimed jobs are started at once.
 #[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ClaimMode)]
 enum Mode {
     /// For a buffer: each is started when its turn comes.
     Leased,
@@ -94,6 +102,7 @@ async fn job_claim(
         Mode::Started => ClaimMode::Started,
     };
     claim.affinity_key = request.affinity_key;
+    claim.priority_min = request.priority_min;
     claim.token = request.token;
     if request.wait_seconds > WAIT_SECONDS_MAX {
         return Err(Problem::new(
@@ -106,6 +115,30 @@ async fn job_claim(
     let until = Instant::now() + Duration::from_secs(request.wait_seconds);
     let jobs = claim_within(&server, &caller, &claim, until).await?;
     Ok(Json(Claimed { jobs }))
+}
+
+/// The token of a claim.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct HeldRequest {
+    /// As the claim gave it.
+    token: Uuid,
+}
+
+/// Find what a claim holds
+///
+/// For a claim with a token of the caller's own whose answer was lost: the same jobs, as far as they are still held.
+#[utoipa::path(
+    post, path = "/v1/jobs/held", tag = "work", request_body = HeldRequest,
+    responses((status = 200, body = Claimed), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+)]
+async fn job_held(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Strict(HeldRequest { token }): Strict<HeldRequest>,
+) -> Result<Json<Claimed>, Problem> {
+    let jobs = server.call(&caller, "job_held", async |client| jobs::held(client, token).await);
+    Ok(Json(Claimed { jobs: jobs.await? }))
 }
 
 /// Claims, and waits for work while there is none.
@@ -128,8 +161,8 @@ async fn claim_within(
         Ok::<_, Problem>(jobs)
     };
     let group = format!(
-        "{} {executor:?} {:?} {:?}",
-        caller.key_id, claim.kinds, claim.affinity_key
+        "{} {executor:?} {:?} {:?} {:?}",
+        caller.key_id, claim.kinds, claim.affinity_key, claim.priority_min
     );
     loop {
         let jobs = look().await?;

@@ -41,23 +41,24 @@ struct ListQuery {
     #[param(value_type = Option<String>, format = DateTime)]
     before: Option<Timestamp>,
     /// At most so many.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
 }
 
 /// Dead letters, newest first.
 #[derive(Debug, Serialize, ToSchema)]
-struct Page {
+struct DeadLetterPage {
     /// The dead letters.
     dead_letters: Vec<DeadLetter>,
 }
 
 /// List dead letters, newest first
-#[utoipa::path(get, path = "/v1/dead-letters", tag = "dead letters", params(ListQuery), responses((status = 200, body = Page), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/dead-letters", tag = "dead letters", params(ListQuery), responses((status = 200, body = DeadLetterPage), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
 async fn dead_letter_list(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page>, Problem> {
+) -> Result<Json<DeadLetterPage>, Problem> {
     let filter = DeadLetterFilter {
         triage_status: query.triage_status,
         kind: query.kind,
@@ -68,7 +69,7 @@ async fn dead_letter_list(
     let found = server.call(&caller, "dead_letter_list", async |client| {
         dead_letters::dead_letter_list(client, &filter).await
     });
-    Ok(Json(Page {
+    Ok(Json(DeadLetterPage {
         dead_letters: found.await?,
     }))
 }

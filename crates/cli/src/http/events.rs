@@ -44,6 +44,7 @@ struct ListQuery {
     /// Where the page before ended: its `next`.
     after: Option<String>,
     /// At most so many.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
     /// Only those of this kind, or of this domain (`job.*`).
     kind: Option<String>,
@@ -53,7 +54,7 @@ struct ListQuery {
 
 /// Events, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
-struct Page {
+struct EventPage {
     /// The events.
     events: Vec<Event>,
     /// Where to go on, now or later: none of those that come is passed over.
@@ -68,7 +69,7 @@ struct Page {
     get, path = "/v1/events", tag = "events",
     params(ListQuery, ("last-event-id" = Option<String>, Header, description = "Where a client that follows was cut off.")),
     responses(
-        (status = 200, description = "A page, or a stream of server-sent events", content((Page = "application/json"), (String = "text/event-stream"))),
+        (status = 200, description = "A page, or a stream of server-sent events", content((EventPage = "application/json"), (String = "text/event-stream"))),
         (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")
     )
 )]
@@ -96,7 +97,7 @@ async fn event_list(
     });
     let events = found.await?;
     let next = events.last().map(|event| event.cursor.clone()).or(filter.after);
-    Ok(Json(Page { events, next }).into_response())
+    Ok(Json(EventPage { events, next }).into_response())
 }
 
 /// Somebody who follows.

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::{Id, Query, Strict};
+use super::body::{Id, Object, Query, Strict};
 use super::problem::{Body, Problem};
 
 /// Makes a call safe to repeat: the same as the field `key`.
@@ -27,7 +27,6 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(job_enqueue, job_list))
         .routes(routes!(job_enqueue_many))
-        .routes(routes!(job_show))
         .routes(routes!(job_timeline))
         .routes(routes!(job_explain))
 }
@@ -38,7 +37,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
 #[schema(as = NewJob)]
 struct JobRequest {
     /// What kind of work it is.
-    #[schema(example = "report")]
+    #[schema(example = "report", min_length = 1, max_length = 200)]
     kind: String,
     /// What the worker needs to know: a small JSON object, signals only.
     #[schema(value_type = Option<Object>)]
@@ -47,8 +46,7 @@ struct JobRequest {
     key: Option<String>,
     /// Who runs it.
     executor: Option<String>,
-    /// Higher goes first: a number, or `urgent`, `normal`, `bulk`.
-    #[schema(value_type = Option<Priority>)]
+    /// Higher goes first.
     priority: Option<Priority>,
     /// Not before.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -65,6 +63,7 @@ struct JobRequest {
     /// `safe_metadata` or `restricted`.
     classification: Option<String>,
     /// Attempts before it gives up.
+    #[schema(minimum = 1, maximum = 1000)]
     attempts_max: Option<i32>,
     /// Ties together what belongs together.
     correlation_id: Option<String>,
@@ -147,7 +146,15 @@ async fn job_enqueue(
     Strict(mut request): Strict<JobRequest>,
 ) -> Result<(StatusCode, Json<Enqueued>), Problem> {
     if let Some(value) = headers.get(KEY_HEADER) {
-        let key = value.to_str().unwrap_or_default().to_owned();
+        let key = std::str::from_utf8(value.as_bytes()).map_err(|error| {
+            Problem::new(
+                codes::TEXT_INVALID,
+                "The header Idempotency-Key is no text.",
+                error.to_string(),
+                "Send it as UTF-8, or give the key in the body.",
+            )
+        })?;
+        let key = key.to_owned();
         if request.key.as_ref().is_some_and(|own| *own != key) {
             return Err(Problem::new(
                 codes::REQUEST_INVALID,
@@ -185,7 +192,8 @@ async fn job_enqueue(
 #[serde(deny_unknown_fields)]
 struct Batch {
     /// At most a thousand.
-    jobs: Vec<JobRequest>,
+    #[schema(max_items = 1000, value_type = Vec<JobRequest>)]
+    jobs: Vec<Object<JobRequest>>,
 }
 
 /// What became of each, in the order of the request.
@@ -211,7 +219,7 @@ async fn job_enqueue_many(
     let new: Vec<NewJob> = batch
         .jobs
         .into_iter()
-        .map(JobRequest::into_new)
+        .map(|Object(job)| job.into_new())
         .collect::<Result<_, _>>()?;
     if new.is_empty() {
         return Ok(Json(BatchAnswer { jobs: Vec::new() }));
@@ -237,15 +245,24 @@ struct ListQuery {
     executor: Option<String>,
     /// Only those that belong together by this.
     correlation_id: Option<String>,
+    /// Only those enqueued then or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_after: Option<Timestamp>,
+    /// Only those enqueued earlier than then.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_before: Option<Timestamp>,
+    /// Only those whose last run ended with this error.
+    error_code: Option<String>,
     /// Where the page before ended: its `next`.
     before: Option<Uuid>,
     /// At most so many, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
 }
 
 /// A page of jobs, newest first.
 #[derive(Debug, Serialize, ToSchema)]
-struct Page {
+struct JobPage {
     /// The jobs.
     jobs: Vec<JobSummary>,
     /// For the next page; none: there is none.
@@ -255,19 +272,22 @@ struct Page {
 /// List jobs, newest first
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
-    responses((status = 200, body = Page), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+    responses((status = 200, body = JobPage), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
 )]
 async fn job_list(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page>, Problem> {
+) -> Result<Json<JobPage>, Problem> {
     let limit = query.limit.unwrap_or(100);
     let filter = JobFilter {
         state: query.state,
         kind: query.kind,
         executor: query.executor,
         correlation_id: query.correlation_id,
+        created_after: query.created_after,
+        created_before: query.created_before,
+        error_code: query.error_code,
         before: query.before,
         limit: Some(limit),
     };
@@ -276,17 +296,7 @@ async fn job_list(
         .await?;
     let full = usize::try_from(limit).is_ok_and(|limit| jobs.len() >= limit);
     let next = jobs.last().filter(|_| full).map(|job| job.job_id);
-    Ok(Json(Page { jobs, next }))
-}
-
-/// Show all about a job
-#[utoipa::path(
-    get, path = "/v1/jobs/{job_id}", tag = "jobs", params(("job_id" = Uuid, Path)),
-    responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
-)]
-async fn job_show(State(server): State<Arc<Server>>, caller: Caller, Id(job_id): Id) -> Result<Json<Value>, Problem> {
-    let job = server.call(&caller, "job_show", async |client| jobs::show(client, job_id).await);
-    Ok(Json(job.await?))
+    Ok(Json(JobPage { jobs, next }))
 }
 
 /// The life of a job.

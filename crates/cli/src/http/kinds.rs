@@ -159,8 +159,9 @@ async fn executor_list(State(server): State<Arc<Server>>, caller: Caller) -> Res
 /// How a process is.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct BeatRequest {
+struct ExecutorBeatRequest {
     /// The name of the process.
+    #[schema(min_length = 1, max_length = 200)]
     name: String,
     /// `ok`, `idle` or `error`.
     status: Option<String>,
@@ -175,14 +176,14 @@ struct BeatRequest {
 
 /// Say that a process of this executor lives
 #[utoipa::path(
-    post, path = "/v1/executors/{executor}/beat", tag = "kinds", params(("executor" = String, Path)), request_body = BeatRequest,
+    post, path = "/v1/executors/{executor}/beat", tag = "kinds", params(("executor" = String, Path)), request_body = ExecutorBeatRequest,
     responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
 )]
 async fn executor_beat(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Name(executor): Name,
-    Strict(request): Strict<BeatRequest>,
+    Strict(request): Strict<ExecutorBeatRequest>,
 ) -> Result<Json<Value>, Problem> {
     let beat = ExecutorBeat {
         name: request.name,

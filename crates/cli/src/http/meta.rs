@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
-use tenure::store::health;
+use tenure::store::{self, Timestamp, health};
 use tenure_core::codes;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -24,6 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(healthz))
         .routes(routes!(readyz))
         .routes(routes!(health_of_the_queue))
+        .routes(routes!(now))
         .routes(routes!(explained))
 }
 
@@ -59,6 +60,24 @@ async fn readyz(State(server): State<Arc<Server>>) -> Result<Json<Status>, Probl
 async fn health_of_the_queue(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<Value>, Problem> {
     let found = server.call(&caller, "health", async |client| health::health(client).await);
     Ok(Json(found.await?))
+}
+
+/// The time of the database.
+#[derive(Debug, Serialize, ToSchema)]
+struct Clock {
+    /// By this clock jobs are due, and leases end.
+    #[schema(value_type = String, format = DateTime)]
+    now: Timestamp,
+}
+
+/// What time it is by the only clock that counts.
+#[utoipa::path(
+    get, path = "/v1/now", tag = "server",
+    responses((status = 200, body = Clock), (status = "default", body = Body, content_type = "application/problem+json"))
+)]
+async fn now(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<Clock>, Problem> {
+    let now = server.call(&caller, "now", async |client| store::now(client).await);
+    Ok(Json(Clock { now: now.await? }))
 }
 
 /// What a code of a refusal means.

@@ -7,11 +7,14 @@ mod body;
 mod bounds;
 mod claims;
 mod dead_letters;
+mod docs;
+mod endings;
 mod events;
 mod jobs;
 mod kinds;
 mod listen;
 mod live;
+mod logins;
 mod meta;
 pub(crate) mod metrics;
 mod observed;
@@ -19,6 +22,7 @@ mod operate;
 mod principals;
 mod problem;
 mod request_log;
+mod services;
 mod settings;
 mod subscriptions;
 mod waiting;
@@ -45,6 +49,7 @@ pub(crate) use self::auth::random_key;
 use self::bounds::Room;
 pub(crate) use self::listen::{Certificates, Limits};
 use self::live::Live;
+use self::endings::Endings;
 use self::problem::Problem;
 use self::waiting::Waiting;
 use crate::stop::closed;
@@ -60,6 +65,7 @@ pub(crate) struct Server {
     keys: Keys,
     waiting: Arc<Waiting>,
     live: Arc<Live>,
+    endings: Arc<Endings>,
     /// Where to hear of new work: a direct way to the database.
     listen_url: String,
     limits: Limits,
@@ -85,6 +91,7 @@ pub(crate) struct Server {
         (name = "kinds", description = "Policies of kinds, and who runs them."),
         (name = "settings", description = "Settings and gates."),
         (name = "principals", description = "Tenants, principals and keys."),
+        (name = "services", description = "What runs on a timer, done now; and what an operator should know."),
         (name = "server", description = "How the server is."),
     )
 )]
@@ -110,6 +117,7 @@ impl Server {
             keys: Keys::default(),
             waiting: Arc::default(),
             live: Arc::default(),
+            endings: Arc::default(),
             listen_url: listen_url.to_owned(),
             room: Room::new(limits.bodies_bytes_max, limits.body),
             limits,
@@ -130,6 +138,7 @@ impl Server {
         // Whoever waits for work is told that there is none.
         self.waiting.close();
         self.live.close();
+        self.endings.close();
     }
 }
 
@@ -137,6 +146,7 @@ impl Server {
 fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(jobs::routes())
+        .merge(endings::routes())
         .merge(operate::routes())
         .merge(claims::routes())
         .merge(work::routes())
@@ -146,6 +156,8 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(kinds::routes())
         .merge(settings::routes())
         .merge(principals::routes())
+        .merge(logins::routes())
+        .merge(services::routes())
         .merge(meta::routes())
         .merge(metrics::routes())
         .split_for_parts()
@@ -162,6 +174,7 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
     routes()
         .0
         .route("/openapi.json", get(move || meta::document(document.clone())))
+        .merge(docs::routes())
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(from_fn(bounds::within))
@@ -179,6 +192,7 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) {
     tokio::spawn(note_use(server.clone()));
+    let watching = tokio::spawn(server.endings.clone().watch(server.pool.clone()));
     let counting = tokio::spawn(metrics::keep_up());
     let hearing = tokio::spawn(server.waiting.clone().hear(server.listen_url.clone()));
     let following = certificates
@@ -194,6 +208,7 @@ pub(crate) async fn serve(
     if cut_off > 0 {
         tracing::warn!(connections = cut_off, "cut off at the end: they took too long");
     }
+    watching.abort();
     counting.abort();
     hearing.abort();
     if let Some(following) = following {
@@ -229,7 +244,7 @@ async fn no_such_path(uri: axum::http::Uri) -> Problem {
         codes::PATH_UNKNOWN,
         format!("There is nothing at {}.", uri.path()),
         "The path is no part of this API.",
-        "See /openapi.json for all there is.",
+        "See /docs for all there is.",
     )
 }
 

@@ -26,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
 /// How a held job is cancelled.
 #[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = CancelMode)]
 enum Mode {
     /// Its worker is asked, and acknowledges.
     #[default]
@@ -39,6 +40,7 @@ enum Mode {
 #[serde(deny_unknown_fields)]
 struct CancelRequest {
     /// Why; kept with the job.
+    #[schema(min_length = 1, max_length = 200)]
     reason: String,
     /// How, where it is held.
     #[serde(default)]
@@ -102,6 +104,7 @@ async fn job_retry(
 #[serde(deny_unknown_fields)]
 struct DeadLetterRequest {
     /// Why; kept with the dead letter.
+    #[schema(min_length = 1, max_length = 200)]
     reason: String,
     /// The person or program this is done for.
     on_behalf_of: Option<String>,

@@ -48,6 +48,7 @@ async fn tenant_list(State(server): State<Arc<Server>>, caller: Caller) -> Resul
 #[serde(deny_unknown_fields)]
 struct TenantRequest {
     /// Its name.
+    #[schema(min_length = 1, max_length = 200)]
     name: String,
     /// The person or program this is done for.
     on_behalf_of: Option<String>,
@@ -90,6 +91,7 @@ async fn principal_list(State(server): State<Arc<Server>>, caller: Caller) -> Re
 #[serde(deny_unknown_fields)]
 struct PrincipalRequest {
     /// Its name: the actor of its events.
+    #[schema(min_length = 1, max_length = 200)]
     name: String,
     /// `human`, `agent` or `service`.
     kind: String,
@@ -132,8 +134,10 @@ struct KeyRequest {
     /// Whose it will be.
     principal: String,
     /// What it may do: `viewer`, `producer`, `worker`, `operator`, `approver`, `admin`.
+    #[schema(min_items = 1, max_items = 100)]
     roles: Vec<String>,
     /// Up to which level it approves, for the role `approver`.
+    #[schema(minimum = 1, maximum = 3)]
     approver_level: Option<i32>,
     /// The executors it drives; left out: any, for claiming.
     executors: Option<Vec<String>>,

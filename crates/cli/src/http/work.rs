@@ -14,12 +14,13 @@ use uuid::Uuid;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::{Id, Strict};
+use super::body::{Id, Object, Strict};
 use super::problem::{Body, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(job_start))
+        .routes(routes!(job_start_many))
         .routes(routes!(job_heartbeat))
         .routes(routes!(job_heartbeat_many))
         .routes(routes!(job_progress))
@@ -71,13 +72,47 @@ async fn job_start(
     Ok(Json(started.await?))
 }
 
+/// The jobs to start.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct StartsRequest {
+    /// At most a thousand.
+    #[schema(max_items = 1000, value_type = Vec<Held>)]
+    jobs: Vec<Object<Held>>,
+}
+
+/// An answer for each job.
+#[derive(Debug, Serialize, ToSchema)]
+struct StartsAnswer {
+    /// In the order of the request.
+    jobs: Vec<Started>,
+}
+
+/// Start many jobs that were claimed without being started; each answers for itself
+#[utoipa::path(
+    post, path = "/v1/jobs/start", tag = "work", request_body = StartsRequest,
+    responses((status = 200, body = StartsAnswer), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+)]
+async fn job_start_many(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Strict(request): Strict<StartsRequest>,
+) -> Result<Json<StartsAnswer>, Problem> {
+    let holds: Vec<Hold> = request.jobs.into_iter().map(|Object(held)| held.into()).collect();
+    let jobs = server.call(&caller, "job_start_many", async |client| {
+        jobs::start_many(client, &holds).await
+    });
+    Ok(Json(StartsAnswer { jobs: jobs.await? }))
+}
+
 /// The lease to renew.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct BeatRequest {
+struct HeartbeatRequest {
     /// As the claim answered it.
     token: Uuid,
     /// How long it lasts from now on.
+    #[schema(minimum = 1, maximum = 86400)]
     lease_seconds: Option<i32>,
 }
 
@@ -85,14 +120,14 @@ struct BeatRequest {
 ///
 /// The answer says `cancel` when somebody wants the job cancelled: stop, and acknowledge.
 #[utoipa::path(
-    post, path = "/v1/jobs/{job_id}/heartbeat", tag = "work", params(("job_id" = Uuid, Path)), request_body = BeatRequest,
+    post, path = "/v1/jobs/{job_id}/heartbeat", tag = "work", params(("job_id" = Uuid, Path)), request_body = HeartbeatRequest,
     responses((status = 200, body = Beat), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
 )]
 async fn job_heartbeat(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Id(job_id): Id,
-    Strict(request): Strict<BeatRequest>,
+    Strict(request): Strict<HeartbeatRequest>,
 ) -> Result<Json<Beat>, Problem> {
     let hold = Hold::new(job_id, request.token);
     let beat = server.call(&caller, "job_heartbeat", async |client| {
@@ -104,10 +139,12 @@ async fn job_heartbeat(
 /// The leases to renew.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct BeatsRequest {
+struct HeartbeatsRequest {
     /// At most a thousand.
-    jobs: Vec<Held>,
+    #[schema(max_items = 1000, value_type = Vec<Held>)]
+    jobs: Vec<Object<Held>>,
     /// How long they last from now on.
+    #[schema(minimum = 1, maximum = 86400)]
     lease_seconds: Option<i32>,
 }
 
@@ -120,15 +157,15 @@ struct Beats {
 
 /// Renew the leases of many jobs
 #[utoipa::path(
-    post, path = "/v1/jobs/heartbeat", tag = "work", request_body = BeatsRequest,
+    post, path = "/v1/jobs/heartbeat", tag = "work", request_body = HeartbeatsRequest,
     responses((status = 200, body = Beats), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
 )]
 async fn job_heartbeat_many(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    Strict(request): Strict<BeatsRequest>,
+    Strict(request): Strict<HeartbeatsRequest>,
 ) -> Result<Json<Beats>, Problem> {
-    let holds: Vec<Hold> = request.jobs.into_iter().map(Hold::from).collect();
+    let holds: Vec<Hold> = request.jobs.into_iter().map(|Object(held)| held.into()).collect();
     let jobs = server.call(&caller, "job_heartbeat_many", async |client| {
         jobs::heartbeat_many(client, &holds, request.lease_seconds).await
     });
@@ -171,7 +208,6 @@ struct CompleteRequest {
     /// As the claim answered it.
     token: Uuid,
     /// A small JSON value.
-    #[schema(value_type = Option<Object>)]
     result: Option<Value>,
     /// Where a larger result is.
     result_ref: Option<String>,
@@ -331,7 +367,6 @@ struct EndRequest {
     /// How it ended.
     outcome: Ended,
     /// A small JSON value.
-    #[schema(value_type = Option<Object>)]
     result: Option<Value>,
     /// Where a larger result is.
     result_ref: Option<String>,
@@ -371,7 +406,8 @@ impl From<EndRequest> for End {
 #[serde(deny_unknown_fields)]
 struct EndsRequest {
     /// At most a thousand.
-    ends: Vec<EndRequest>,
+    #[schema(max_items = 1000, value_type = Vec<EndRequest>)]
+    ends: Vec<Object<EndRequest>>,
 }
 
 /// An answer for each of them.
@@ -391,7 +427,7 @@ async fn job_end_many(
     caller: Caller,
     Strict(request): Strict<EndsRequest>,
 ) -> Result<Json<EndsAnswer>, Problem> {
-    let ends: Vec<End> = request.ends.into_iter().map(End::from).collect();
+    let ends: Vec<End> = request.ends.into_iter().map(|Object(end)| end.into()).collect();
     let answers = server.call(&caller, "job_end_many", async |client| {
         jobs::end_many(client, &ends).await
     });

@@ -103,6 +103,11 @@ impl Output {
         }
     }
 
+    /// Where a change goes, whoever reads the answer: nobody should learn it from what has changed.
+    pub(crate) fn whereto(&self, place: &str) {
+        let _ = writeln!(io::stderr(), "going to {}", printable(place));
+    }
+
     fn essentials(&self, value: &Value, fields: &[&str]) -> Outcome {
         let found: Vec<String> = fields
             .iter()

@@ -145,13 +145,13 @@ async fn one_tenant_never_sees_the_jobs_of_another() {
     assert_eq!(same["duplicate"], false, "their keys are their own");
     // Naming the tenant is for keys that belong to none.
     let bearer = format!("Bearer {theirs}");
-    let named = [("authorization", bearer.as_str()), ("tenure-tenant", "default")];
+    let named = [("authorization", bearer.as_str()), ("tenure-tenant", bench.tenant)];
     api.refused(api.raw("GET", "/v1/jobs", &named, None), 403, "not_permitted");
     let admin = bench
         .run(["--quiet", "key", "create", "root", "--role", "viewer", "--installation"])
         .ok();
     let bearer = format!("Bearer {}", admin.trim());
-    for (tenant, id) in [("default", &job["job_id"]), ("other", &same["job_id"])] {
+    for (tenant, id) in [(bench.tenant, &job["job_id"]), ("other", &same["job_id"])] {
         let (_, listed) = api.raw(
             "GET",
             "/v1/jobs",
@@ -213,4 +213,71 @@ async fn admins_make_principals_and_keys_within_their_tenant() {
         .ok();
     let (status, _) = api.send(root.trim(), "POST", "/v1/tenants", Some(&json!({"name": "x"})));
     assert_eq!(status, 201);
+}
+
+/// Whatever is taken from a true key, it is none unless it is whole.
+#[tokio::test]
+async fn a_forged_key_opens_nothing() {
+    let bench = Workbench::open().await;
+    let api = Api::start(&bench);
+    let (ours, theirs) = (
+        key(&bench, "ann", &["--role", "viewer"]),
+        key(&bench, "root", &["--role", "admin"]),
+    );
+    let parts = |key: &str| {
+        let mut parts = key.splitn(3, '_').map(str::to_owned);
+        parts.next();
+        (parts.next().expect("a prefix"), parts.next().expect("a secret"))
+    };
+    let ((prefix, secret), (foreign, _)) = (parts(&ours), parts(&theirs));
+    let other = if secret.ends_with('a') { 'b' } else { 'a' };
+    let forged = [
+        format!("tnr_{foreign}_{secret}"),
+        format!("tnr_{prefix}_{}{other}", &secret[..secret.len() - 1]),
+        format!("tnr_{prefix}_{}", &secret[1..]),
+        format!("tnr_{prefix}_"),
+        format!("TNR_{prefix}_{secret}"),
+        format!("tnr_{prefix}_{}", secret.to_uppercase()),
+        "eyJhbGciOiJub25lIn0.eyJyb2xlIjoiYWRtaW4ifQ.".to_owned(),
+    ];
+    for key in &forged {
+        api.refused(api.send(key, "GET", "/v1/keys", None), 401, "unauthenticated");
+    }
+    // Only the header counts, and nobody else's word.
+    for headers in [
+        vec![("x-api-key", theirs.as_str())],
+        vec![("cookie", theirs.as_str())],
+        vec![("tenure-principal", "root")],
+    ] {
+        api.refused(api.raw("GET", "/v1/keys", &headers, None), 401, "unauthenticated");
+    }
+    let bearer = format!("Bearer {ours}");
+    let claims = [
+        ("authorization", bearer.as_str()),
+        ("tenure-principal", "root"),
+        ("tenure-role", "admin"),
+    ];
+    api.refused(api.raw("GET", "/v1/keys", &claims, None), 403, "not_permitted");
+    assert_eq!(api.send(&theirs, "GET", "/v1/keys", None).0, 200);
+}
+
+/// A right that ends while a request waits ends the waiting.
+#[tokio::test]
+async fn a_key_that_is_revoked_while_it_waits_gets_no_job() {
+    let bench = Workbench::open().await;
+    let api = Api::start(&bench);
+    let (worker, producer) = (
+        key(&bench, "packer", &["--role", "worker"]),
+        key(&bench, "shop", &["--role", "producer"]),
+    );
+    let prefix = worker.split('_').nth(1).expect("a prefix");
+    let claim = json!({"worker": "w", "kinds": ["a"], "wait_seconds": 30});
+    let reply = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| api.send(&worker, "POST", "/v1/jobs/claim", Some(&claim)));
+        bench.text(&["key", "revoke", prefix]);
+        api.post(&producer, "/v1/jobs", json!({"kind": "a"}));
+        waiting.join().expect("an answer")
+    });
+    api.refused(reply, 401, "key_invalid");
+    assert_eq!(api.get(&producer, "/v1/jobs")["jobs"][0]["state"], "queued");
 }

@@ -2,19 +2,25 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod agent_queue;
 mod api;
 mod api_keys;
+mod api_reads;
+mod api_tenants;
 mod api_verbs;
+mod api_walls;
 mod bad_input;
 mod bench;
 mod configs;
 mod dead_letters;
 mod dev;
+mod docs_page;
 mod doctor;
 mod draining;
 mod encrypted;
 mod events;
 mod executors;
+mod first_key;
 mod gates;
 mod job_ends;
 mod job_operations;
@@ -25,13 +31,21 @@ mod live;
 mod metrics;
 mod migrate;
 mod odd_requests;
+mod neighbour;
 mod private;
+mod python;
 mod readme;
 mod reap;
 mod served;
 mod server_log;
 mod server_settings;
 mod slow_clients;
+mod remote_contexts;
+mod remote_network;
+mod remote_scene;
+mod remote_tenants;
+mod remote_verbs;
+mod server_death;
 mod tenants;
 mod traces;
 mod usage;

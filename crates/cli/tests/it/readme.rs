@@ -179,6 +179,7 @@ fn the_readme_knows_every_command_and_every_exit_code() {
         "tenant",
         "login",
         "config",
+        "context",
         "gate",
         "reap",
         "sweep",

@@ -55,6 +55,7 @@ fn help_shows_every_noun_and_the_exit_codes() {
         "dead-letter",
         "executor",
         "config",
+        "context",
         "gate",
         "doctor",
         "Exit codes",
@@ -80,7 +81,10 @@ fn every_exit_code_of_the_table_is_in_the_help() {
 fn completions_are_printed_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = run(&["completions", shell]).ok();
-        assert!(script.contains("dead-letter") && script.len() > 1000, "{shell}");
+        assert!(
+            script.contains("dead-letter") && script.contains("allow-plaintext") && script.len() > 1000,
+            "{shell}"
+        );
     }
     check_refusal(|| command(&["completions", "bsh"]), "usage");
 }

@@ -14,7 +14,15 @@ static OPEN: LazyLock<Template> = LazyLock::new(|| Template::new("cli_open", [te
 /// Migrated only: inert.
 static CLOSED: LazyLock<Template> = LazyLock::new(|| Template::new("cli_closed", [tenure::migrate::source_hash()]));
 
-/// The program under test, with nothing of the caller's environment that could name a database.
+/// As `OPEN`, and a tenant [`SECOND`] beside the rows of the first.
+static SHARED: LazyLock<Template> = LazyLock::new(|| Template::new("cli_shared", [tenure::migrate::source_hash()]));
+
+/// The tenant of a second run of the suite; see `api_tenants`.
+pub(crate) const SECOND: &str = "second";
+/// Set to let `Workbench::open` be the bench of the second tenant.
+pub(crate) const AS_SECOND: &str = "TENURE_TEST_AS_SECOND";
+
+/// The program under test, with nothing of the caller's environment that could name a database or a server.
 pub(crate) fn tenure() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     for variable in [
@@ -23,12 +31,17 @@ pub(crate) fn tenure() -> Command {
         "TENURE_CONFIG",
         "TENURE_LOG",
         "TENURE_TENANT",
+        "TENURE_SERVER",
+        "TENURE_CONTEXT",
+        "TENURE_KEY",
         "RUST_LOG",
         "PGOPTIONS",
     ] {
         command.env_remove(variable);
     }
     command.env("TZ", "UTC").stdin(Stdio::null());
+    // Whoever runs the tests may have saved contexts.
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 
@@ -63,12 +76,26 @@ impl Answer {
 
 pub(crate) struct Workbench {
     pub(crate) database: TestDatabase,
+    /// Whose bench it is.
+    pub(crate) tenant: &'static str,
 }
 
 impl Workbench {
     /// Gates open.
     pub(crate) async fn open() -> Workbench {
-        Workbench::copy_of(&OPEN, "init").await
+        match std::env::var_os(AS_SECOND) {
+            Some(_) => Workbench::shared().await,
+            None => Workbench::copy_of(&OPEN, "init").await,
+        }
+    }
+
+    /// The bench of a second tenant, in a database where the rows of a first lie around.
+    pub(crate) async fn shared() -> Workbench {
+        let database = TestDatabase::new(&SHARED, async |url| crate::neighbour::prepare(&url));
+        Workbench {
+            database: database.await.expect("a database from the template"),
+            tenant: SECOND,
+        }
     }
 
     /// Gates closed.
@@ -79,7 +106,8 @@ impl Workbench {
     /// A database that knows nothing of Tenure.
     pub(crate) async fn empty() -> Workbench {
         let database = TestDatabase::empty().await.expect("an empty database");
-        Workbench { database }
+        let tenant = "default";
+        Workbench { database, tenant }
     }
 
     async fn copy_of(template: &Template, command: &str) -> Workbench {
@@ -92,11 +120,15 @@ impl Workbench {
         });
         Workbench {
             database: database.await.expect("a database from the template"),
+            tenant: "default",
         }
     }
 
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = tenure();
+        if self.tenant == SECOND {
+            command.env("TENURE_TENANT", SECOND);
+        }
         command.args(["--database-url", self.database.url()]).args(args);
         command
     }
@@ -145,6 +177,14 @@ impl Workbench {
     /// Checks a refusal in both its forms, and answers its JSON.
     pub(crate) fn refused<S: AsRef<OsStr> + Clone>(&self, args: &[S], code: &str) -> Value {
         check_refusal(|| self.command(args), code)
+    }
+
+    /// For a statement: the number of the bench's tenant.
+    pub(crate) fn tenant_id(&self) -> String {
+        format!(
+            "(select t.tenant_id from tenure.tenants t where t.name = '{}')",
+            self.tenant
+        )
     }
 
     /// The one statement's first column, as text.

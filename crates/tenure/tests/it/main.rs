@@ -19,6 +19,7 @@ mod fixture;
 mod health;
 mod hints;
 mod hot_edges;
+mod job_lists;
 mod keys;
 mod kinds;
 mod leases;

@@ -22,7 +22,7 @@ const MATRIX: &[(&[&str], &[&str])] = &[
     (&ROLES, &[
         "now", "caller", "current_tenant", "is_every_tenant", "setting", "setting_integer", "limit_of", "refuse", "refusal", "refusal_codes", "check_number",
         "acts_as", "may_see", "priority_of", "config_list", "config_get", "tenant_list", "executor_list", "stale_check", "kind_list", "kind_show", "event_list",
-        "stream_lag", "job_show", "job_list", "job_timeline", "job_explain", "job_payload", "job_lease", "dead_letter_list", "dead_letter_show", "health",
+        "stream_lag", "job_show", "job_list", "job_ended", "job_timeline", "job_explain", "job_payload", "job_lease", "dead_letter_list", "dead_letter_show", "health",
         "doctor", "metrics", "partition_list", "event_end", "subscription_list", "delivery_list",
     ]),
     (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "lane_open", "subscription_read", "subscription_ack"]),

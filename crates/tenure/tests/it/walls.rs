@@ -157,6 +157,7 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ("stream_lag", none()),
         ("job_show", format!("'{q}'")),
         ("job_list", format!("p_before => '{rj}', p_limit => 1000")),
+        ("job_ended", format!("array['{f}', '{q}']::uuid[]")),
         ("job_timeline", format!("'{f}'")),
         ("job_explain", format!("'{q}'")),
         ("job_payload", format!("'{q}'")),

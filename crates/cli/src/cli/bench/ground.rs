@@ -46,7 +46,7 @@ impl Ground {
         }
         let url = place.url().await?;
         let mut session = place.session_at(&url, out).await?;
-        let entries = session.call(async |tx| config::config_list(tx).await).await?;
+        let entries = session.sql(async |tx| config::config_list(tx).await).await?;
         let closed: Vec<_> = GATES
             .iter()
             .filter(|(key, _)| !entries.iter().any(|entry| entry.key == *key && entry.value == true))

@@ -14,6 +14,7 @@ use tenure_core::codes;
 use crate::connect::Place;
 use crate::errors::{Failure, Outcome};
 use crate::output::{Column, Format, Output};
+use crate::remote;
 
 use self::finding::{Finding, Verdict};
 
@@ -39,24 +40,32 @@ impl Doctor {
 }
 
 async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
-    let url = place.url().await?;
-    let client = tenure::pool::connect(&url).await?;
-    let status = migrate::check(&client).await?;
-    let mut findings = vec![Finding::ok("connection", "The database answers.")];
-    let (schema, usable) = schema::schema(&status);
-    findings.push(schema);
-    if !usable {
-        return Ok(findings);
-    }
     // Told as a finding, it need not be told again as a warning.
     let quiet = Output { format: Format::Quiet };
-    let mut session = place.session_at(&url, quiet).await?;
+    let mut findings = Vec::new();
+    let mut session = if place.server()?.is_some() {
+        // A server that answers has looked at the schema itself.
+        findings.push(Finding::ok("connection", "The server answers."));
+        place.session(quiet).await?
+    } else {
+        let url = place.url().await?;
+        let client = tenure::pool::connect(&url).await?;
+        let status = migrate::check(&client).await?;
+        findings.push(Finding::ok("connection", "The database answers."));
+        let (schema, usable) = schema::schema(&status);
+        findings.push(schema);
+        if !usable {
+            return Ok(findings);
+        }
+        place.session_at(&url, quiet).await?
+    };
     let before = Timestamp::now();
-    let doctor: Value = session.ask(async |tx| health::doctor(tx).await).await?;
+    let doctor: Value = session
+        .call(remote::doctor(), async |tx| health::doctor(tx).await)
+        .await?;
     let after = Timestamp::now();
-    let keys = session.call(async |tx| config::config_list(tx).await).await?;
-    let jobs = session
-        .call(async |tx| retention::partition_list(tx, "jobs").await)
+    let keys = session
+        .call(remote::config_list(), async |tx| config::config_list(tx).await)
         .await?;
 
     findings.push(schema::roles(&doctor));
@@ -66,7 +75,13 @@ async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
     findings.push(database::bloat(&doctor));
     findings.push(database::transactions(&doctor));
     findings.push(database::stream(&doctor));
-    findings.push(database::partitions(&jobs, &keys, after));
+    // Partitions are told about by the database alone.
+    if session.remote().is_none() {
+        let jobs = session
+            .sql(async |tx| retention::partition_list(tx, "jobs").await)
+            .await?;
+        findings.push(database::partitions(&jobs, &keys, after));
+    }
     findings.push(database::wal(&doctor));
     findings.push(database::durability(&doctor));
     Ok(findings)

@@ -1,13 +1,17 @@
 //! `tenure job claim`: how a shell script becomes a worker.
 
+use std::time::Duration;
+
 use clap::Args;
 use serde_json::{Value, json};
 use tenure::store::jobs;
+use tenure_core::priority;
 
 use super::wait::Patience;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::Format;
+use crate::remote;
 use crate::values::Number;
 
 #[derive(Debug, Args)]
@@ -27,6 +31,9 @@ pub(crate) struct Claim {
     /// Prefer jobs with this affinity key
     #[arg(long, value_name = "KEY")]
     affinity_key: Option<String>,
+    /// Nothing below this priority: urgent, normal, bulk or a number
+    #[arg(long, value_name = "PRIORITY", allow_negative_numbers = true)]
+    priority_min: Option<String>,
     /// Begin work at once, without a separate `job start`
     #[arg(long)]
     start: bool,
@@ -39,7 +46,7 @@ impl Claim {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let mut patience = Patience::of(self.wait.as_ref())?;
         let answer = loop {
-            let answer = self.once(&mut session).await?;
+            let answer = self.once(&mut session, patience.left()).await?;
             if !answer["job"].is_null() || !patience.pause().await {
                 break answer;
             }
@@ -67,17 +74,25 @@ impl Claim {
         }
     }
 
-    async fn once(&self, session: &mut Session) -> Outcome<Value> {
+    async fn once(&self, session: &mut Session, wait: Duration) -> Outcome<Value> {
         let worker = self.worker.clone().unwrap_or_else(worker_name);
         let mut claim = jobs::Claim::new(&worker);
         claim.executor = self.executor.clone();
         claim.kinds = (!self.kinds.is_empty()).then(|| self.kinds.clone());
         claim.lease_seconds = Number::read_option(self.lease_seconds.as_ref(), "lease_seconds")?;
         claim.affinity_key = self.affinity_key.clone();
+        claim.priority_min = match &self.priority_min {
+            Some(given) => Some(i32::from(priority::parse(given)?)),
+            None => None,
+        };
         if self.start {
             claim = claim.started();
         }
-        let job = session.ask(async |tx| jobs::claim(tx, &claim).await).await?;
+        let job = session
+            .ask(remote::job_claim(&claim, wait), async |tx| {
+                jobs::claim(tx, &claim).await
+            })
+            .await?;
         Ok(json!({ "job": job }))
     }
 }

@@ -2,12 +2,13 @@
 
 use clap::Args;
 use serde_json::Value;
-use tenure::store::jobs::{self, End};
+use tenure::store::jobs::{self, End, Hold};
 
 use super::Held;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::shown;
+use crate::remote;
 use crate::values::{Number, json_value};
 
 #[derive(Debug, Args)]
@@ -66,7 +67,7 @@ pub(crate) struct AcknowledgeCancel {
 
 impl Complete {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let hold = self.held.into();
+        let hold = Hold::from(self.held);
         let result = self
             .result
             .as_deref()
@@ -74,7 +75,9 @@ impl Complete {
             .transpose()?;
         let reference = self.result_ref.as_deref();
         let answer = session
-            .ask(async |tx| jobs::complete(tx, hold, result.as_ref(), reference).await)
+            .ask(remote::job_complete(hold, result.as_ref(), reference), async |tx| {
+                jobs::complete(tx, hold, result.as_ref(), reference).await
+            })
             .await?;
         told(&session, &answer)
     }
@@ -92,32 +95,44 @@ impl Fail {
         end.error_code = self.code;
         end.error_class = self.class;
         end.delay_seconds = retry;
-        let answer = session.ask(async |tx| jobs::fail(tx, &end).await).await?;
+        let answer = session
+            .ask(remote::job_fail(&end), async |tx| jobs::fail(tx, &end).await)
+            .await?;
         told(&session, &answer)
     }
 }
 
 impl Snooze {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let hold = self.held.into();
+        let hold = Hold::from(self.held);
         let seconds = self.seconds.read("seconds")?;
-        let answer = session.ask(async |tx| jobs::snooze(tx, hold, seconds).await).await?;
+        let answer = session
+            .ask(remote::job_snooze(hold, seconds), async |tx| {
+                jobs::snooze(tx, hold, seconds).await
+            })
+            .await?;
         told(&session, &answer)
     }
 }
 
 impl Release {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let hold = self.held.into();
-        let answer = session.ask(async |tx| jobs::release(tx, hold).await).await?;
+        let hold = Hold::from(self.held);
+        let answer = session
+            .ask(remote::job_release(hold), async |tx| jobs::release(tx, hold).await)
+            .await?;
         told(&session, &answer)
     }
 }
 
 impl AcknowledgeCancel {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let hold = self.held.into();
-        let answer = session.ask(async |tx| jobs::acknowledge_cancel(tx, hold).await).await?;
+        let hold = Hold::from(self.held);
+        let answer = session
+            .ask(remote::job_acknowledge_cancel(hold), async |tx| {
+                jobs::acknowledge_cancel(tx, hold).await
+            })
+            .await?;
         told(&session, &answer)
     }
 }

@@ -4,14 +4,16 @@ use clap::Args;
 use serde_json::Value;
 use tenure::store::Timestamp;
 use tenure::store::jobs::{self, NewJob};
-use tenure_core::priority;
+use tenure_core::api_key::ApiKey;
+use tenure_core::{codes, priority};
 use uuid::Uuid;
 
 use super::wait::{Patience, ended};
 use crate::cli::Behalf;
 use crate::connect::Session;
-use crate::errors::Outcome;
+use crate::errors::{Outcome, refuse};
 use crate::output::{json_of, shown};
+use crate::remote;
 use crate::values::{Moment, Number, json_object};
 
 /// What a job that has ended is asked for.
@@ -109,10 +111,19 @@ impl Enqueue {
         job.event_domain = self.domain;
         job.source_system = self.source_system;
         job.job_id = self.id;
+        check_key(job.key.as_deref())?;
         let behalf = self.behalf.on_behalf_of.as_deref();
+        if behalf.is_some() && session.remote().is_some() {
+            let why = "The API does not say yet for whom a job is enqueued.";
+            return Err(remote::not_over_http("`tenure job enqueue --on-behalf-of`", why));
+        }
         // Read first: a wait that is refused must not leave a job behind.
         let patience = self.wait.as_ref().map(|wait| Patience::of(Some(wait))).transpose()?;
-        let made = session.call(async |tx| jobs::enqueue(tx, &job, behalf).await).await?;
+        let made = session
+            .call(remote::job_enqueue(&job), async |tx| {
+                jobs::enqueue(tx, &job, behalf).await
+            })
+            .await?;
         let mut answer = json_of(&made)?;
         if let Some(patience) = patience {
             let shown = ended(&mut session, made.job_id, patience).await?;
@@ -137,8 +148,22 @@ fn told(answer: &Value) -> String {
     text
 }
 
+/// Before the command --key is the key for the server, behind it that of the job: who mixes them up must not write a
+/// secret where everybody reads it.
+fn check_key(key: Option<&str>) -> Outcome {
+    match key.and_then(ApiKey::parse) {
+        None => Ok(()),
+        Some(_) => Err(refuse(
+            codes::USAGE,
+            "The key of the job is an API key.",
+            "Behind `job enqueue`, --key makes a job safe to repeat, and everybody can read it.",
+            "Give the API key before the command (tenure --key KEY job enqueue …), or with --key-file or TENURE_KEY.",
+        )),
+    }
+}
+
 /// A delay counts from the database's clock, which alone decides when a job is due.
-async fn moment(session: &mut Session, field: &str, given: Option<&str>) -> Outcome<Option<Timestamp>> {
+pub(super) async fn moment(session: &mut Session, field: &str, given: Option<&str>) -> Outcome<Option<Timestamp>> {
     let Some(given) = given else { return Ok(None) };
     let moment = Moment::read(field, given)?;
     let now = match moment {

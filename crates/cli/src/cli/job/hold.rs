@@ -7,6 +7,7 @@ use super::Held;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::shown;
+use crate::remote;
 use crate::values::{Number, json_object};
 
 #[derive(Debug, Args)]
@@ -37,7 +38,9 @@ impl Start {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let hold = Hold::from(self.held);
         let job = hold.job_id;
-        let answer = session.ask(async |tx| jobs::start(tx, hold).await).await?;
+        let answer = session
+            .ask(remote::job_start(hold), async |tx| jobs::start(tx, hold).await)
+            .await?;
         session
             .out
             .done(&format!("Job {job} is in_progress."), &answer, &["job_id"])
@@ -49,7 +52,11 @@ impl Heartbeat {
         let hold = Hold::from(self.held);
         let Hold { job_id: job, token } = hold;
         let seconds = Number::read_option(self.lease_seconds.as_ref(), "lease_seconds")?;
-        let answer = session.ask(async |tx| jobs::heartbeat(tx, hold, seconds).await).await?;
+        let answer = session
+            .ask(remote::job_heartbeat(hold, seconds), async |tx| {
+                jobs::heartbeat(tx, hold, seconds).await
+            })
+            .await?;
         let until = shown("leased_until", &answer["leased_until"]);
         let sentence = if answer["status"] == "cancel" {
             let reason = shown("cancel_reason", &answer["cancel_reason"]);
@@ -69,7 +76,9 @@ impl Progress {
         let Hold { job_id: job, token } = hold;
         let progress = json_object("progress", &self.progress)?;
         let answer = session
-            .ask(async |tx| jobs::progress(tx, hold, &progress).await)
+            .ask(remote::job_progress(hold, &progress), async |tx| {
+                jobs::progress(tx, hold, &progress).await
+            })
             .await?;
         let mut sentence = format!("The progress of job {job} is noted.");
         if answer["cancel_requested"] == true {

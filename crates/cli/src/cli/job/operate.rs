@@ -9,6 +9,7 @@ use crate::cli::Behalf;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::shown;
+use crate::remote;
 
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
@@ -55,7 +56,9 @@ impl Cancel {
         };
         let behalf = self.behalf.on_behalf_of.as_deref();
         let answer = session
-            .ask(async |tx| jobs::cancel(tx, self.job, &self.reason, mode, behalf).await)
+            .ask(remote::job_cancel(self.job, &self.reason, mode, behalf), async |tx| {
+                jobs::cancel(tx, self.job, &self.reason, mode, behalf).await
+            })
             .await?;
         let sentence = if answer["cancel_requested"] == true {
             format!(
@@ -73,7 +76,9 @@ impl Retry {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let (reason, behalf) = (self.reason.as_deref(), self.behalf.on_behalf_of.as_deref());
         let answer = session
-            .ask(async |tx| jobs::retry(tx, self.job, reason, behalf).await)
+            .ask(remote::job_retry(self.job, reason, behalf), async |tx| {
+                jobs::retry(tx, self.job, reason, behalf).await
+            })
             .await?;
         session.out.done(&is_now(&answer), &answer, &["job_id"])
     }
@@ -83,7 +88,9 @@ impl DeadLetter {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let behalf = self.behalf.on_behalf_of.as_deref();
         let answer = session
-            .ask(async |tx| jobs::dead_letter(tx, self.job, &self.reason, behalf).await)
+            .ask(remote::job_dead_letter(self.job, &self.reason, behalf), async |tx| {
+                jobs::dead_letter(tx, self.job, &self.reason, behalf).await
+            })
             .await?;
         session.out.done(&is_now(&answer), &answer, &["job_id"])
     }

@@ -5,9 +5,11 @@ use serde_json::Value;
 use tenure::store::jobs::{self, JobFilter};
 use uuid::Uuid;
 
+use super::enqueue::moment;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, shown};
+use crate::remote;
 use crate::values::Number;
 
 const LIST: &[Column] = &[
@@ -71,6 +73,15 @@ pub(crate) struct List {
     /// Only jobs of this undertaking
     #[arg(long, value_name = "ID")]
     correlation_id: Option<String>,
+    /// Only jobs enqueued then or later: RFC 3339, or a delay such as -2h
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    created_after: Option<String>,
+    /// Only jobs enqueued earlier than then
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    created_before: Option<String>,
+    /// Only jobs whose last run ended with this error
+    #[arg(long, value_name = "CODE")]
+    error_code: Option<String>,
     /// The next page: jobs older than this one
     #[arg(long, value_name = "JOB")]
     before: Option<Uuid>,
@@ -111,10 +122,15 @@ impl List {
             kind: self.kind,
             executor: self.executor,
             correlation_id: self.correlation_id,
+            created_after: moment(&mut session, "created_after", self.created_after.as_deref()).await?,
+            created_before: moment(&mut session, "created_before", self.created_before.as_deref()).await?,
+            error_code: self.error_code,
             before: self.before,
             limit: Some(limit),
         };
-        let rows = session.call(async |tx| jobs::list(tx, &filter).await).await?;
+        let rows = session
+            .call(remote::job_list(&filter), async |tx| jobs::list(tx, &filter).await)
+            .await?;
         session.out.list(
             LIST,
             &rows,
@@ -134,14 +150,20 @@ impl List {
 
 impl Show {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let job = session.ask(async |tx| jobs::show(tx, self.job).await).await?;
+        let job = session
+            .ask(remote::job_show(self.job), async |tx| jobs::show(tx, self.job).await)
+            .await?;
         session.out.object(&job, FIRST, &["job_id"])
     }
 }
 
 impl Timeline {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let rows = session.call(async |tx| jobs::timeline(tx, self.job).await).await?;
+        let rows = session
+            .call(remote::job_timeline(self.job), async |tx| {
+                jobs::timeline(tx, self.job).await
+            })
+            .await?;
         session
             .out
             .list(TIMELINE, &rows, &["verb"], "Nothing has happened to it.")
@@ -150,7 +172,11 @@ impl Timeline {
 
 impl Explain {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let told = session.ask(async |tx| jobs::explain(tx, self.job).await).await?;
+        let told = session
+            .ask(remote::job_explain(self.job), async |tx| {
+                jobs::explain(tx, self.job).await
+            })
+            .await?;
         match session.out.format {
             Format::People => session.out.text(&reasons(&told)),
             _ => session.out.object(&told, &[], &["state"]),

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::connect::Session;
 use crate::errors::Outcome;
+use crate::remote;
 use crate::values::Number;
 
 /// How long a command may wait.
@@ -36,9 +37,14 @@ impl Patience {
         })
     }
 
+    /// How much of the time is left.
+    pub(super) fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
     /// Pauses, longer every time. False when the time is up.
     pub(super) async fn pause(&mut self) -> bool {
-        let left = self.until.saturating_duration_since(Instant::now());
+        let left = self.left();
         if left.is_zero() {
             return false;
         }
@@ -51,7 +57,11 @@ impl Patience {
 /// The job as it is when it has ended, or when the time is up.
 pub(super) async fn ended(session: &mut Session, job: Uuid, mut patience: Patience) -> Outcome<Value> {
     loop {
-        let shown = session.ask(async |tx| jobs::show(tx, job).await).await?;
+        let shown = session
+            .ask(remote::job_end(job, patience.left()), async |tx| {
+                jobs::show(tx, job).await
+            })
+            .await?;
         let state = shown["state"].as_str().unwrap_or_default();
         if AT_REST.contains(&state) || !patience.pause().await {
             return Ok(shown);

@@ -135,6 +135,8 @@ pub struct Claim {
     pub token: Option<Uuid>,
     /// Only jobs of this affinity.
     pub affinity_key: Option<String>,
+    /// Nothing below this priority.
+    pub priority_min: Option<i32>,
     /// Begin after this lane: takes turns where there are many.
     pub lane_after: Option<i32>,
     /// Where the last batch ended.
@@ -176,6 +178,12 @@ impl Claim {
         self
     }
 
+    /// Nothing below this priority.
+    pub fn priority_min(mut self, priority: i32) -> Claim {
+        self.priority_min = Some(priority);
+        self
+    }
+
     /// Started at once.
     pub fn started(mut self) -> Claim {
         self.mode = ClaimMode::Started;
@@ -194,6 +202,7 @@ pub async fn claim_many(client: &impl GenericClient, claim: &Claim) -> Result<Ve
         .with("p_mode", &claim.mode.name())
         .maybe("p_token", &claim.token)
         .maybe("p_affinity_key", &claim.affinity_key)
+        .maybe("p_priority_min", &claim.priority_min)
         .maybe("p_lane_after", &claim.lane_after)
         .maybe("p_hint_lane", &claim.hint.map(|hint| hint.lane))
         .maybe("p_hint_rank", &claim.hint.map(|hint| hint.rank))
@@ -217,6 +226,7 @@ pub async fn claim(client: &impl GenericClient, claim: &Claim) -> Result<Option<
         .maybe("p_lease_seconds", &claim.lease_seconds)
         .with("p_mode", &claim.mode.name())
         .maybe("p_affinity_key", &claim.affinity_key)
+        .maybe("p_priority_min", &claim.priority_min)
         .read(client)
         .await?;
     Ok(answer.job)

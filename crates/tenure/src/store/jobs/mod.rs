@@ -17,7 +17,7 @@ pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_alone, enqueue_many};
 pub use hold::{Beat, Started, heartbeat, heartbeat_many, progress, start, start_many};
 pub use offer::{Offer, offer, withdraw};
 pub use operate::{CancelMode, cancel, dead_letter, retry};
-pub use read::{JobFilter, JobSummary, Moment, explain, list, show, timeline};
+pub use read::{JobFilter, JobSummary, Moment, ended, explain, list, show, timeline};
 pub use turn::{Turn, park, turn};
 
 use uuid::Uuid;

@@ -75,6 +75,12 @@ pub struct JobFilter {
     pub executor: Option<String>,
     /// Only those that belong together by this.
     pub correlation_id: Option<String>,
+    /// Only those enqueued then or later.
+    pub created_after: Option<Timestamp>,
+    /// Only those enqueued earlier than then.
+    pub created_before: Option<Timestamp>,
+    /// Only those whose last run ended with this error.
+    pub error_code: Option<String>,
     /// Only older ones: the last job of the page before.
     pub before: Option<Uuid>,
     /// At most so many.
@@ -93,10 +99,20 @@ pub async fn list(client: &impl GenericClient, filter: &JobFilter) -> Result<Vec
         .maybe("p_kind", &filter.kind)
         .maybe("p_executor", &filter.executor)
         .maybe("p_correlation_id", &filter.correlation_id)
+        .maybe("p_created_after", &filter.created_after)
+        .maybe("p_created_before", &filter.created_before)
+        .maybe("p_error_code", &filter.error_code)
         .maybe("p_before", &filter.before)
         .maybe("p_limit", &filter.limit)
         .rows(client)
         .await
+}
+
+/// Those of the jobs that have ended (`tenure.job_ended`).
+pub async fn ended(client: &impl GenericClient, job_ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    let job_ids = job_ids.to_vec();
+    let ended = Call::new("job_ended").with("p_job_ids", &job_ids).scalar(client);
+    Ok(ended.await?.unwrap_or_default())
 }
 
 /// The life of a job, oldest first (`tenure.job_timeline`).

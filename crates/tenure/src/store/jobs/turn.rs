@@ -129,6 +129,7 @@ pub async fn turn(client: &impl GenericClient, ends: &[End], claim: &Claim) -> R
         .nullable("p_affinity_key", &claim.affinity_key)
         .with("p_gated", &true)
         .with("p_hint_alone", &claim.hint_alone)
+        .nullable("p_priority_min", &claim.priority_min)
         .run(client, COLUMNS)
         .await?;
     Ok(Turn::read(&rows)?)

@@ -1,0 +1,30 @@
+//! The commands over HTTP: the same verbs, asked of a server instead of a database.
+//!
+//! A command is written once. Where it calls a SQL function it also says which [`Request`] does the same, and the session
+//! takes the way it was opened for. `reach` says for every command whether that way is open to it.
+
+mod client;
+mod dead_letters;
+mod events;
+mod jobs;
+mod kinds;
+mod principals;
+mod reach;
+mod request;
+mod services;
+mod settings;
+mod trouble;
+mod work;
+
+pub(crate) use self::client::{Remote, Target};
+pub(crate) use self::dead_letters::*;
+pub(crate) use self::events::*;
+pub(crate) use self::jobs::*;
+pub(crate) use self::kinds::*;
+pub(crate) use self::principals::*;
+pub(crate) use self::reach::{Reach, reach_of};
+pub(crate) use self::request::Request;
+pub(crate) use self::services::*;
+pub(crate) use self::settings::*;
+pub(crate) use self::trouble::not_over_http;
+pub(crate) use self::work::*;

@@ -1,0 +1,204 @@
+//! Two tenants over HTTP: neither sees, changes or guesses what is the other's.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::api::{Api, key};
+use crate::workbench::{AS_SECOND, Answer, SECOND, Workbench, text_of};
+
+/// Every test of the API holds in a database where the rows of another tenant lie around, under the same names. Each
+/// looks at all that it made, and finds nothing else.
+#[test]
+fn the_suite_of_the_api_holds_for_a_second_tenant_and_sees_nothing_of_the_first() {
+    let tests = std::env::current_exe().expect("this program");
+    let mut command = Command::new(tests);
+    command
+        .args([
+            "api::",
+            "api_keys::",
+            "api_verbs::",
+            "api_reads::",
+            "agent_queue::",
+            "python::",
+        ])
+        .args(["--test-threads", "2"])
+        .env(AS_SECOND, "1");
+    let answer = Answer::of(&mut command);
+    assert_eq!(answer.exit, 0, "{}\n{}", answer.out, answer.err);
+    let summary = answer.out.lines().find(|line| line.starts_with("test result: ok. "));
+    let passed = summary.and_then(|line| line.split(' ').nth(3)?.parse::<u32>().ok());
+    assert!(passed.is_some_and(|passed| passed >= 20), "{}", answer.out);
+}
+
+/// The first tenant's things, by the name of the parameter in a path.
+struct Theirs {
+    job: String,
+    token: String,
+    letter: String,
+    prefix: String,
+}
+
+impl Theirs {
+    fn make(bench: &Workbench) -> Theirs {
+        let first = |args: &[&str]| bench.run(["--tenant", "default", "--json"].iter().chain(args)).ok();
+        let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+        first(&["job", "enqueue", "secret_kind", "--payload", "{\"word\": \"xyzzy\"}"]);
+        let held = read(&first(&["job", "claim", "--kind", "secret_kind", "--start"]))["job"].clone();
+        let letters = first(&["dead-letter", "list", "--limit", "1"]);
+        let keys = first(&["key", "list"]);
+        Theirs {
+            job: text_of(&held, "job_id"),
+            token: text_of(&held, "token"),
+            letter: text_of(&read(letters.lines().next().expect("a line")), "dead_letter_id"),
+            prefix: text_of(&read(keys.lines().next().expect("a line")), "prefix"),
+        }
+    }
+
+    /// This path with what is theirs, or with what is nobody's.
+    fn fill(&self, path: &str, theirs: bool) -> String {
+        let nobody = "01990000-0000-7000-8000-000000000001";
+        let pick = |own: &str, other: &str| if theirs { own.to_owned() } else { other.to_owned() };
+        path.replace("{job_id}", &pick(&self.job, nobody))
+            .replace("{id}", &pick(&self.letter, nobody))
+            .replace("{kind}", &pick("secret_kind", "nobodys_kind"))
+            .replace("{prefix}", &pick(&self.prefix, "nobodys0"))
+            .replace("{login}", "nobodys_login")
+            .replace("{executor}", "Agent")
+    }
+}
+
+/// What a call takes: enough to get past the reading of it.
+fn body(path: &str, token: &str) -> Option<Value> {
+    let verb = path.rsplit('/').next().unwrap_or_default();
+    Some(match verb {
+        "start" | "release" | "complete" | "acknowledge-cancel" | "heartbeat" => json!({"token": token}),
+        "progress" => json!({"token": token, "progress": {}}),
+        "fail" => json!({"token": token, "message": "x"}),
+        "snooze" => json!({"token": token, "seconds": 1}),
+        "cancel" | "dead-letter" => json!({"reason": "x"}),
+        "triage" => json!({"status": "closed"}),
+        "retry" | "replay" | "pause" | "resume" => json!({}),
+        _ => return None,
+    })
+}
+
+/// For every call that names something: what is another tenant's is answered as if it were not there.
+#[tokio::test]
+async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
+    let bench = Workbench::shared().await;
+    let api = Api::start(&bench);
+    let theirs = Theirs::make(&bench);
+    let roles = [
+        "--role", "admin", "--role", "operator", "--role", "producer", "--role", "worker",
+    ];
+    let ours = key(
+        &bench,
+        "spy",
+        &[&roles[..], &["--payload-access", "restricted"]].concat(),
+    );
+    let before = rows_of_the_first(&bench).await;
+    let mut asked = 0;
+    let (_, document) = api.raw("GET", "/openapi.json", &[], None);
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        let named = ["{job_id}", "{id}", "{kind}", "{prefix}"]
+            .iter()
+            .any(|name| path.contains(name));
+        for method in methods.as_object().expect("methods").keys().filter(|_| named) {
+            let method = method.to_uppercase();
+            let body = body(path, &theirs.token);
+            if body.is_none() && method != "GET" && method != "DELETE" {
+                continue;
+            }
+            let ask = |path: &str| {
+                let (status, answer) = api.send(&ours, &method, path, body.as_ref());
+                (status, answer["code"].clone(), answer)
+            };
+            let (status, code, answer) = ask(&theirs.fill(path, true));
+            let (nobody_status, nobody_code, nobody) = ask(&theirs.fill(path, false));
+            assert_eq!(
+                (status, &code),
+                (nobody_status, &nobody_code),
+                "{method} {path}: {answer} {nobody}"
+            );
+            assert!(matches!(status, 404 | 409), "{method} {path}: {answer}");
+            assert!(!answer.to_string().contains("xyzzy"));
+            asked += 1;
+        }
+    }
+    assert!(asked >= 20, "{asked} calls were tried");
+
+    for (path, field) in [
+        ("/v1/jobs", "jobs"),
+        ("/v1/jobs?kind=a", "jobs"),
+        ("/v1/jobs?state=queued", "jobs"),
+        ("/v1/jobs?correlation_id=c+1", "jobs"),
+        ("/v1/dead-letters", "dead_letters"),
+        ("/v1/kinds", "kinds"),
+    ] {
+        assert_eq!(api.get(&ours, path)[field], json!([]), "{path}");
+    }
+    assert_eq!(
+        api.post(&ours, "/v1/jobs/claim", json!({"worker": "w", "limit": 100})),
+        json!({"jobs": []})
+    );
+    assert_eq!(
+        api.post(&ours, "/v1/jobs/held", json!({"token": theirs.token})),
+        json!({"jobs": []})
+    );
+    for (path, field) in [("/v1/principals", "name"), ("/v1/keys", "principal")] {
+        let listed = api.get(&ours, path);
+        let listed = listed[path.rsplit('/').next().expect("a name")]
+            .as_array()
+            .expect("a list")
+            .clone();
+        assert_eq!(
+            listed.iter().map(|one| &one[field]).collect::<Vec<_>>(),
+            ["spy"],
+            "{path}"
+        );
+    }
+    assert_eq!(api.get(&ours, "/v1/tenants")["tenants"][0]["name"], SECOND);
+    let health = api.get(&ours, "/v1/health");
+    assert_eq!(
+        (&health["backlog"], &health["in_progress"]),
+        (&json!(0), &json!(0)),
+        "{health}"
+    );
+    let held = json!({"job_id": theirs.job, "token": theirs.token});
+    let beats = api.post(&ours, "/v1/jobs/heartbeat", json!({"jobs": [held]}));
+    assert_eq!(beats["jobs"][0]["status"], "lost");
+    let mut end = held.clone();
+    end["outcome"] = json!("succeeded");
+    let ended = api.post(&ours, "/v1/jobs/end", json!({"ends": [end]}));
+    assert_eq!(ended["ends"][0]["status"], "stale_lease");
+    let child = json!({"kind": "a", "parent_job_id": theirs.job});
+    api.refused(api.send(&ours, "POST", "/v1/jobs", Some(&child)), 404, "job_not_found");
+    let page = api.get(&ours, "/v1/events?limit=1000").to_string();
+    assert!(!page.contains(&theirs.job) && !page.contains("neighbour"), "{page}");
+    assert_eq!(rows_of_the_first(&bench).await, before, "nothing of theirs has changed");
+}
+
+/// How many rows the first tenant has in each table, and the sum of what is in them.
+async fn rows_of_the_first(bench: &Workbench) -> BTreeMap<String, String> {
+    let tables = [
+        "jobs",
+        "attempts",
+        "leases",
+        "dead_letters",
+        "kinds",
+        "config",
+        "principals",
+        "keys",
+        "events",
+    ];
+    let mut found = BTreeMap::new();
+    for table in tables {
+        let sum = format!(
+            "select count(*) || ' ' || coalesce(md5(string_agg(r::text, '|' order by r::text)), '') from tenure.{table} r where tenant_id = 1"
+        );
+        found.insert(table.to_owned(), bench.sql(&sum).await);
+    }
+    found
+}

@@ -1,0 +1,68 @@
+"""What the fuzzer has to know about the server: ids that exist, and that a claim may wait."""
+
+import os
+import random
+
+import requests
+import schemathesis
+
+URL = os.environ["TENURE_FUZZ_URL"]
+KEY = os.environ["TENURE_FUZZ_KEY"]
+
+# Of the requests that name a job or a dead letter so many name one that is there; the others find nothing.
+KNOWN_SHARE = 0.6
+
+chance = random.Random(1)
+
+
+def post(path, body):
+    answer = requests.post(URL + path, json=body, headers={"Authorization": f"Bearer {KEY}"}, timeout=20)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def scene():
+    """Jobs in many states: waiting, held, ended, and given up."""
+    jobs = post("/v1/jobs/batch", {"jobs": [{"kind": "fuzz", "payload": {"n": n}} for n in range(12)]})["jobs"]
+    held = post("/v1/jobs/claim", {"worker": "fuzz", "kinds": ["fuzz"], "limit": 8})["jobs"]
+    for job in held[:2]:
+        post(f"/v1/jobs/{job['job_id']}/complete", {"token": job["token"], "result": {"n": 1}})
+    for job in held[2:4]:
+        post(f"/v1/jobs/{job['job_id']}/fail", {"token": job["token"], "message": "no", "permanent": True})
+    letters = requests.get(URL + "/v1/dead-letters", headers={"Authorization": f"Bearer {KEY}"}, timeout=20).json()
+    return [job["job_id"] for job in jobs], held[4:], [one["dead_letter_id"] for one in letters["dead_letters"]]
+
+
+JOBS, HELD, LETTERS = scene()
+PREFIX = KEY.split("_")[1]
+WAITS = {str(seconds) for seconds in range(1, 41)}
+
+
+@schemathesis.hook
+def map_path_parameters(ctx, path_parameters):
+    if path_parameters and chance.random() < KNOWN_SHARE:
+        if "job_id" in path_parameters:
+            path_parameters["job_id"] = chance.choice(JOBS)
+        if "id" in path_parameters and "/dead-letters/" in ctx.operation.path:
+            path_parameters["id"] = chance.choice(LETTERS)
+    return path_parameters
+
+
+@schemathesis.hook
+def before_call(ctx, case, kwargs):
+    body, path = case.body, case.path_parameters or {}
+    # A wait that the server would allow is cut short: nobody has the time. One that it refuses is sent as it is.
+    for part in (body, case.query):
+        if isinstance(part, dict) and str(part.get("wait_seconds")) in WAITS:
+            part["wait_seconds"] = 0
+    # Whoever holds a job may end it.
+    for job in HELD:
+        if path.get("job_id") == job["job_id"] and isinstance(body, dict) and "token" in body and chance.random() < KNOWN_SHARE:
+            body["token"] = job["token"]
+    if isinstance(body, dict) and "principal" in body and chance.random() < KNOWN_SHARE:
+        body["principal"] = "fuzzer"
+    # It finds its own key in the list, revokes it, and is shut out; or it closes a gate, and all behind it answers with 503.
+    if path.get("prefix") == PREFIX:
+        path["prefix"] = "nobody00"
+    if str(path.get("key")).endswith(".enabled"):
+        path["key"] = "queue.lease.duration_sec"
