@@ -4,9 +4,12 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use axum::body::Body;
+use axum::body::HttpBody;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
@@ -129,6 +132,27 @@ fn is_json(headers: &HeaderMap) -> bool {
     };
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+/// So large a body is read before anything is decided.
+const SMALL_BYTES_MAX: u64 = 64 * 1024;
+
+/// Reads a small body before the request is looked at. One that is refused before its body was read would end the
+/// connection, and whoever uses it again would find it closed.
+pub(super) async fn small_first(request: Request, next: Next) -> Response {
+    if request
+        .body()
+        .size_hint()
+        .upper()
+        .is_none_or(|bytes| bytes > SMALL_BYTES_MAX)
+    {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    match read(body).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Err(problem) => problem.into_response(),
+    }
 }
 
 /// The whole body. What is too large is read on for a while and thrown away: whoever is still writing does not hear.

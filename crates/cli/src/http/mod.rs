@@ -138,6 +138,7 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
         .merge(docs::routes())
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
+        .layer(axum::middleware::from_fn(body::small_first))
         .layer(TimeoutLayer::with_status_code(
             StatusCode::SERVICE_UNAVAILABLE,
             ANSWER_MAX,
