@@ -2,6 +2,7 @@
 
 import os
 import random
+import uuid
 
 import requests
 import schemathesis
@@ -38,12 +39,20 @@ PREFIX = KEY.split("_")[1]
 WAITS = {str(seconds) for seconds in range(1, 41)}
 
 
+def is_id(value):
+    """What is wrong on purpose must stay so."""
+    try:
+        return bool(uuid.UUID(value))
+    except (ValueError, TypeError, AttributeError):
+        return False
+
+
 @schemathesis.hook
 def map_path_parameters(ctx, path_parameters):
     if path_parameters and chance.random() < KNOWN_SHARE:
-        if "job_id" in path_parameters:
+        if is_id(path_parameters.get("job_id")):
             path_parameters["job_id"] = chance.choice(JOBS)
-        if "id" in path_parameters and "/dead-letters/" in ctx.operation.path:
+        if is_id(path_parameters.get("id")) and "/dead-letters/" in ctx.operation.path:
             path_parameters["id"] = chance.choice(LETTERS)
     return path_parameters
 
@@ -56,11 +65,12 @@ def before_call(ctx, case, kwargs):
         if isinstance(part, dict) and str(part.get("wait_seconds")) in WAITS:
             part["wait_seconds"] = 0
     # Whoever holds a job may end it.
-    for job in HELD:
-        if path.get("job_id") == job["job_id"] and isinstance(body, dict) and "token" in body and chance.random() < KNOWN_SHARE:
-            body["token"] = job["token"]
-    if isinstance(body, dict) and "principal" in body and chance.random() < KNOWN_SHARE:
-        body["principal"] = "fuzzer"
+    if isinstance(body, dict) and chance.random() < KNOWN_SHARE:
+        held = [job["token"] for job in HELD if job["job_id"] == path.get("job_id")]
+        if held and is_id(body.get("token")):
+            body["token"] = held[0]
+        if isinstance(body.get("principal"), str):
+            body["principal"] = "fuzzer"
     # It finds its own key in the list, revokes it, and is shut out; or it closes a gate, and all behind it answers with 503.
     if path.get("prefix") == PREFIX:
         path["prefix"] = "nobody00"

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
@@ -151,8 +154,11 @@ async fn read(body: Body, server: &Server, reserved: &Reserved) -> Result<Vec<u8
     if bytes <= bytes_max {
         server.room.for_body(bytes, reserved).await?;
     }
-    let within = server.limits.body;
-    let read = tokio::time::timeout(within, collect(body, bytes, bytes_max)).await;
+    in_time(server.limits.body, collect(body, bytes, bytes_max)).await
+}
+
+async fn in_time<T>(within: Duration, reading: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
+    let read = tokio::time::timeout(within, reading).await;
     read.unwrap_or_else(|_| {
         Err(Problem::new(
             codes::REQUEST_TIMEOUT,
@@ -161,6 +167,24 @@ async fn read(body: Body, server: &Server, reserved: &Reserved) -> Result<Vec<u8
             "Send it again, faster or in smaller parts.",
         ))
     })
+}
+
+/// So large a body is read before anything is decided.
+const SMALL_BYTES_MAX: usize = 64 * 1024;
+
+/// Reads a small body before the request is looked at. One that is refused before its body was read would end the
+/// connection, and whoever uses it again would find it closed.
+pub(super) async fn small_first(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let announced = request.body().size_hint().upper();
+    let small = announced.and_then(|bytes| usize::try_from(bytes).ok());
+    let Some(bytes) = small.filter(|bytes| *bytes <= SMALL_BYTES_MAX.min(server.limits.body_bytes_max)) else {
+        return next.run(request).await;
+    };
+    let (parts, body) = request.into_parts();
+    match in_time(server.limits.body, collect(body, bytes, SMALL_BYTES_MAX)).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Err(problem) => problem.into_response(),
+    }
 }
 
 /// The whole body. What is too large is read on for a while and thrown away: whoever is still writing does not hear.

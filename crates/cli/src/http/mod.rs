@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tenure::Pool;
 use tenure::store::principals::keys_used;
@@ -47,9 +47,9 @@ use utoipa_axum::router::OpenApiRouter;
 use self::auth::Keys;
 pub(crate) use self::auth::random_key;
 use self::bounds::Room;
+use self::endings::Endings;
 pub(crate) use self::listen::{Certificates, Limits};
 use self::live::Live;
-use self::endings::Endings;
 use self::problem::Problem;
 use self::waiting::Waiting;
 use crate::stop::closed;
@@ -177,9 +177,10 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
         .merge(docs::routes())
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
+        .layer(from_fn_with_state(server.clone(), body::small_first))
         .layer(from_fn(bounds::within))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(axum::middleware::from_fn(observed::observed))
+        .layer(from_fn(observed::observed))
         .layer(from_fn(request_log::logged))
         .with_state(server)
 }

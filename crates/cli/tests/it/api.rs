@@ -311,6 +311,12 @@ async fn bad_input_is_refused_with_what_to_do() {
     ] {
         api.refused(api.raw("POST", path, &json_body, Some(text)), 400, "request_invalid");
     }
+    // What is refused before its body is looked at leaves the connection as it was: the next request goes out on it.
+    for _ in 0..20 {
+        let plain = [("content-type", "text/plain")];
+        api.refused(api.raw("POST", "/v1/jobs", &plain, Some("{}")), 401, "unauthenticated");
+        api.refused(api.raw("POST", "/v1/job", &plain, Some("{}")), 404, "path_unknown");
+    }
     let body = api.refused(
         api.raw("POST", "/v1/jobs", &json_body, Some("{\"kin\": \"a\"}")),
         400,
