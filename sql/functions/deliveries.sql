@@ -16,8 +16,8 @@ begin
 end
 $$;
 
--- Takes what is due to be sent, for a server that sends it: nobody else gets it for that long. With the secrets it is signed with. No receiver has more than a few at a time, on all
--- servers together: one that is slow keeps none of the others waiting.
+-- Takes what is due to be sent, for a server that sends it: nobody else gets it for that long. With the secrets it is signed with. A receiver has no more than a few under way, on all
+-- servers together, and only one while it takes nothing; each has one before any has two.
 create or replace function tenure.delivery_claim(p_limit integer default 20, p_lease_seconds integer default 60)
 returns table (delivery_id uuid, subscription text, url text, body text, attempt integer, secret bytea, secret_before bytea)
 language plpgsql security definer
@@ -27,25 +27,29 @@ declare
   v_caller  tenure.caller_identity := tenure.caller();
   v_now     timestamptz := tenure.now();
   v_tenants integer[] := tenure.open_tenants(v_caller);
+  v_mine    integer[];
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
   perform tenure.check_number('The lease', p_lease_seconds, 1, 3600);
+  -- Whoever has a subscription locked counts alone what is under way for it. A statement of its own: the next one sees what the one before has taken.
+  v_mine := array(select s.subscription_id from tenure.subscriptions s
+                   where s.target = 'webhook' and s.paused_at is null and s.tenant_id = any (v_tenants)
+                     and exists (select from tenure.deliveries d where d.subscription_id = s.subscription_id and d.state = 'waiting' and d.due <= v_now)
+                   order by s.subscription_id for no key update of s skip locked);
   return query
-    with taken as (
+    with heads as materialized (
+      select x.place, x.due, row_number() over (partition by s.subscription_id order by x.due, x.place) as turn
+        from tenure.subscriptions s
+        cross join lateral (
+          select y.place, y.due from tenure.deliveries y
+           where y.subscription_id = s.subscription_id and y.state = 'waiting' and y.due <= v_now and (y.leased_until is null or y.leased_until <= v_now)
+           order by y.due, y.place
+           limit greatest(0, case when s.refusals >= tenure.limit_of('receiver_refusals_max') then 1 else tenure.limit_of('receiver_deliveries_max') end
+             - (select count(*) from tenure.deliveries l where l.subscription_id = s.subscription_id and l.leased_until > v_now and l.state = 'waiting'))) x
+       where s.subscription_id = any (v_mine)
+    ), taken as (
       update tenure.deliveries d set leased_until = v_now + make_interval(secs => p_lease_seconds), attempts = d.attempts + 1
-       where d.place in (
-         select x.place
-           from tenure.subscriptions s
-           cross join lateral (
-             select y.place, y.due from tenure.deliveries y
-              where y.subscription_id = s.subscription_id and y.state = 'waiting' and y.due <= v_now and (y.leased_until is null or y.leased_until <= v_now)
-              order by y.due, y.place
-              limit greatest(0, tenure.limit_of('receiver_deliveries_max')
-                - (select count(*) from tenure.deliveries l where l.subscription_id = s.subscription_id and l.leased_until > v_now and l.state = 'waiting'))
-              for update skip locked) x
-          where s.target = 'webhook' and s.paused_at is null and s.tenant_id = any (v_tenants)
-          order by x.due, x.place
-          limit p_limit)
+       where d.place in (select h.place from heads h order by h.turn, h.due, h.place limit p_limit)
       returning d.*
     )
     select t.delivery_id, s.name, s.url, t.body, t.attempts::integer, s.secret, case when s.rotated_at > v_now - interval '1 day' then s.secret_before end
@@ -60,6 +64,7 @@ $$;
 create or replace function tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
 as $$
 declare
   v_now  timestamptz := tenure.now();
@@ -87,6 +92,8 @@ begin
            -- 5 seconds, then four times as long each time, up to a day; a tenth of it by chance, so that a receiver that comes back is not run over.
            due = case when v_to = 'waiting' then v_now + make_interval(secs => least(86400, 5 * 4.0 ^ (v_row.attempts - 1)) * (1 + random() / 10)) end
      where d.place = v_row.place;
+    update tenure.subscriptions s set refusals = case when v_to = 'delivered' then 0 else s.refusals + 1 end
+     where s.subscription_id = v_row.subscription_id and (v_to <> 'delivered' or s.refusals > 0);
     if v_row.status = 410 and v_row.paused_at is null then
       update tenure.subscriptions s set paused_at = v_now, paused_by = 'tenure', pause_note = 'The receiver answered that it is gone (410).' where s.subscription_id = v_row.subscription_id and s.paused_at is null;
       if found then
@@ -180,13 +187,17 @@ declare
   v_removed integer;
 begin
   perform tenure.check_number('The limit', p_limit, 1, 10000);
+  with ends as materialized (
+    select t.tenant_id, v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.deliveries_days')) as before
+      from unnest(tenure.open_tenants(v_caller)) t (tenant_id)
+  )
   delete from tenure.deliveries d
    where d.place in (
      select x.place
-       from unnest(tenure.open_tenants(v_caller)) t (tenant_id)
-       join tenure.deliveries x on x.tenant_id = t.tenant_id
-      where x.state <> 'waiting' and x.ended_at < v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.deliveries_days'))
-      order by x.ended_at limit p_limit for update of x skip locked);
+       from ends e
+       cross join lateral (
+         select y.place from tenure.deliveries y where y.tenant_id = e.tenant_id and y.state <> 'waiting' and y.ended_at < e.before order by y.ended_at limit p_limit for update skip locked) x
+      limit p_limit);
   get diagnostics v_removed = row_count;
   return v_removed;
 end

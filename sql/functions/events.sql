@@ -37,21 +37,27 @@ set jit = off
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
+  v_epoch  integer := tenure.current_epoch();
+  v_xmin   xid8 := pg_snapshot_xmin(pg_current_snapshot());
   v_at     record;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
-  v_at := tenure.cursor_parts(coalesce(p_after, '0.0.0'));
+  perform tenure.cursor_parts(p_after) where p_after is not null;
+  v_at := tenure.stream_place(coalesce(p_after, 'start'));
   return query
-    select tenure.cursor_text(e.epoch, e.txid, e.seq), e.at, e.kind, e.actor, e.on_behalf_of, e.subject, l.kind, l.executor, e.job_ids, e.runs, e.data, e.via
-      from tenure.events e
-      left join tenure.lanes l on l.lane = e.lane
-     where e.tenant_id = v_tenant
-       and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
-       and (e.epoch < tenure.current_epoch() or e.txid < pg_snapshot_xmin(pg_current_snapshot()))
-       and (p_kind is null or e.kind = p_kind or split_part(e.kind, '.', 1) || '.*' = p_kind)
-       and (p_subject is null or e.subject = p_subject)
-     order by e.epoch, e.txid, e.seq
-     limit p_limit;
+    select tenure.cursor_text(x.epoch, x.txid, x.seq), x.at, x.kind, x.actor, x.on_behalf_of, x.subject, l.kind, l.executor, x.job_ids, x.runs, x.data, x.via
+      -- First so many, then those of them that no open transaction can precede: an old one makes nobody walk through all that came since.
+      from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of, e.subject, e.job_ids, e.runs, e.data, e.via
+              from tenure.events e
+             where e.tenant_id = v_tenant
+               and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
+               and (p_kind is null or e.kind = p_kind or split_part(e.kind, '.', 1) || '.*' = p_kind)
+               and (p_subject is null or e.subject = p_subject)
+             order by e.epoch, e.txid, e.seq
+             limit p_limit) x
+      left join tenure.lanes l on l.lane = x.lane
+     where x.epoch < v_epoch or x.txid < v_xmin
+     order by x.epoch, x.txid, x.seq;
 end
 $$;
 

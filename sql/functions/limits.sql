@@ -30,6 +30,8 @@ as $$
     when 'scan_rows_max'           then 1000
     when 'delivery_attempts_max'   then 10
     when 'receiver_deliveries_max' then 8
+    when 'receiver_refusals_max'   then 5
+    when 'ancestors_max'           then 256
     when 'metrics_series_max'      then 100
     when 'metrics_rows_max'        then 10000
     when 'metrics_samples_max'     then 500

@@ -125,6 +125,7 @@ declare
   v_bound   timestamptz;
   v_new     text;
   v_blocked boolean;
+  v_behind  integer[];
 begin
   -- 1. Ahead: the open-ended last partition begins at least two periods from now, so that it is empty when it is split.
   foreach v_table in array array['jobs', 'attempts', 'events'] loop
@@ -167,8 +168,13 @@ begin
     end if;
   end loop;
   for v_part in
-    select p.name from tenure.partition_list('events') p where p.upper_at < v_now - make_interval(days => tenure.setting_integer(0, 'retention.events_days'))
+    select p.name, p.upper_at from tenure.partition_list('events') p where p.upper_at < v_now - make_interval(days => tenure.setting_integer(0, 'retention.events_days'))
   loop
+    -- Who has not come so far loses what is in it, and should know.
+    execute format('select array_agg(s.subscription_id order by s.subscription_id) from tenure.subscriptions s
+                     where exists (select from tenure.%I e where e.tenant_id = s.tenant_id and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq) and tenure.is_kind_of(e.kind, s.event_kinds))', v_part.name) into v_behind;
+    perform tenure.emit(v_now, s.tenant_id, 'subscription.lost', 'retention', null, s.name, jsonb_build_object('partition', v_part.name, 'until', v_part.upper_at))
+       from tenure.subscriptions s where s.subscription_id = any (v_behind);
     execute format('drop table tenure.%I', v_part.name);
     v_dropped := v_dropped || v_part.name::text;
   end loop;

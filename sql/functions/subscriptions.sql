@@ -22,7 +22,8 @@ begin
 end
 $$;
 
--- A place in the stream: its start, now, or a cursor. What has committed lies before now; what is under way comes after it, as a whole.
+-- A place in the stream: its start, now, or a cursor. All that is handed out so far lies before now. Refuses a cursor of what nobody was handed yet: what commits late would
+-- be passed over.
 create or replace function tenure.stream_place(p_from text, out epoch integer, out txid xid8, out seq bigint)
 language plpgsql stable
 as $$
@@ -36,6 +37,10 @@ begin
     txid := '0';
   else
     select c.epoch, c.txid, c.seq into epoch, txid, seq from tenure.cursor_parts(p_from) c;
+    if epoch > tenure.current_epoch() or (epoch = tenure.current_epoch() and (txid, seq) > (pg_snapshot_xmin(pg_current_snapshot()), 0)) then
+      perform tenure.refuse('cursor_invalid', format('The cursor %s lies in the future.', p_from), 'Nothing that has been handed out has it, and what comes would be passed over.',
+        'Pass the cursor of the last event that was seen.');
+    end if;
   end if;
 end
 $$;
@@ -120,9 +125,9 @@ begin
     -- Whoever subscribes must be allowed to enqueue just that. Two statements: the second sees a lane that the first has made.
     v_lane := tenure.lane_ensure(v_caller, p_job_kind, p_executor);
     perform tenure.check_enqueue_rights(v_caller, array[v_lane]);
-  elsif p_target = 'webhook' and (p_url ~ '^https?://[^\s/?#@\\]+([/?][^\s#\\]*)?$' and length(p_url) <= tenure.limit_of('url_chars_max')) is not true then
+  elsif p_target = 'webhook' and (p_url ~* '^https?://([a-z0-9]([a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?([/?][^\s#\\]*)?$' and length(p_url) <= tenure.limit_of('url_chars_max')) is not true then
     perform tenure.refuse('text_invalid', format('%L is no URL to send to.', left(p_url, 200)),
-      format('It begins with http:// or https://, names a host, and has no user, no fragment, no spaces and at most %s characters.', tenure.limit_of('url_chars_max')), 'Mend it.');
+      format('It begins with http:// or https://, names a host (as DNS writes it), and has no user, no fragment, no spaces and at most %s characters.', tenure.limit_of('url_chars_max')), 'Mend it.');
   end if;
   v_at := tenure.stream_place(p_from);
   insert into tenure.subscriptions (tenant_id, name, target, event_kinds, filter, job_kind, executor, priority, depth_max, url, secret, epoch, txid, seq, moved_at, created_at, created_by)
@@ -166,24 +171,28 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
+  v_epoch  integer := tenure.current_epoch();
+  v_xmin   xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  -- A path may hold what only sender and receiver should know.
+  v_whole  boolean := tenure.acts_as('tenure_operator') or tenure.acts_as('tenure_admin') or tenure.is_trusted();
 begin
   return query
-    select s.name, s.target, case when s.paused_at is not null then 'paused' when s.failures > 0 then 'failing' else 'active' end, s.event_kinds, s.filter, s.job_kind, s.executor,
-           s.priority::integer, s.depth_max::integer, s.url, tenure.cursor_text(s.epoch, s.txid, s.seq), s.moved_at,
-           (select e.at from tenure.events e
-             where e.tenant_id = v_tenant and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq) and (e.epoch < tenure.current_epoch() or e.txid < pg_snapshot_xmin(pg_current_snapshot()))
-             order by e.epoch, e.txid, e.seq limit 1),
+    select s.name, s.target, case when s.paused_at is not null then 'paused' when s.failures > 0 or s.refusals > 0 then 'failing' else 'active' end, s.event_kinds, s.filter, s.job_kind, s.executor,
+           s.priority::integer, s.depth_max::integer, case when v_whole then s.url else substring(s.url from '^https?://[^/?]+') end, tenure.cursor_text(s.epoch, s.txid, s.seq), s.moved_at,
+           (select case when e.epoch < v_epoch or e.txid < v_xmin then e.at end
+              from tenure.events e where e.tenant_id = v_tenant and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq) order by e.epoch, e.txid, e.seq limit 1),
            s.matched, s.skipped,
            (select count(*) from (select from tenure.deliveries d where d.subscription_id = s.subscription_id and d.state = 'waiting' limit 10000) x),
            (select count(*) from (select from tenure.deliveries d where d.subscription_id = s.subscription_id and d.state = 'dead' limit 10000) x),
-           s.paused_at, s.paused_by, s.pause_note, s.failures, s.retry_at, s.error_code, s.error_message, s.created_at, s.created_by
+           s.paused_at, s.paused_by, s.pause_note, greatest(s.failures, s.refusals), s.retry_at, s.error_code, s.error_message, s.created_at, s.created_by
       from tenure.subscriptions s
      where s.tenant_id = v_tenant
      order by s.name;
 end
 $$;
 
--- Pauses a subscription: its cursor stands, nothing is lost, nothing is sent. Pausing what is paused keeps who did it first.
+-- Pauses a subscription: its cursor stands and nothing is sent; it goes on later with what has come meanwhile, as far as retention has kept that. Pausing what is paused keeps
+-- who did it first.
 create or replace function tenure.subscription_pause(p_name text, p_note text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -231,7 +240,7 @@ begin
     v_at := tenure.stream_place(p_from);
   end if;
   update tenure.subscriptions s
-     set paused_at = null, paused_by = null, pause_note = null, failures = 0, retry_at = null, error_code = null, error_message = null, epoch = v_at.epoch, txid = v_at.txid, seq = v_at.seq
+     set paused_at = null, paused_by = null, pause_note = null, failures = 0, refusals = 0, retry_at = null, error_code = null, error_message = null, epoch = v_at.epoch, txid = v_at.txid, seq = v_at.seq
    where s.subscription_id = v_found.subscription_id;
   if v_found.paused_at is not null or v_found.failures > 0 or p_from is not null then
     perform tenure.emit(v_now, v_caller.tenant_id, 'subscription.resumed', v_caller.principal, p_on_behalf_of, p_name, jsonb_strip_nulls(jsonb_build_object('from', p_from)));

@@ -8,6 +8,9 @@ returns table (epoch integer, txid xid8, seq bigint, at timestamptz, kind text, 
 language plpgsql stable
 set jit = off
 as $$
+declare
+  v_epoch integer := tenure.current_epoch();
+  v_xmin  xid8 := pg_snapshot_xmin(pg_current_snapshot());
 begin
   return query
     select x.epoch, x.txid, x.seq, x.at, x.kind, x.actor, x.on_behalf_of, x.subject, x.job_kind, x.executor, x.job_ids, x.runs, x.data, x.via, x.matches
@@ -25,26 +28,28 @@ begin
                       left join tenure.lanes l on l.lane = e.lane
                      where e.tenant_id = p_subscription.tenant_id
                        and (e.epoch, e.txid, e.seq) > (p_subscription.epoch, p_subscription.txid, p_subscription.seq)
-                       and (e.epoch < tenure.current_epoch() or e.txid < pg_snapshot_xmin(pg_current_snapshot()))
                      order by e.epoch, e.txid, e.seq
-                     limit p_rows_max) y) x
+                     limit p_rows_max) y
+             where y.epoch < v_epoch or y.txid < v_xmin) x
      where x.parts <= tenure.limit_of('batch_rows_max') or x.n = 1
      order by x.epoch, x.txid, x.seq;
 end
 $$;
 
--- How many subscriptions had a hand in this job: it was made by one for an event of its parent, that one perhaps for an event of its own parent, and so on. Counts no further than asked.
+-- How many subscriptions had a hand in this job: of it and all it descends from, those that were made by one. Counts no further than asked; what retention has dropped does not count.
 create or replace function tenure.job_depth(p_job_id uuid, p_depth_max integer) returns integer
 language plpgsql stable
 as $$
 declare
   v_depth integer := 0;
   v_job   uuid := p_job_id;
+  v_made  boolean;
 begin
-  while v_job is not null and v_depth <= p_depth_max loop
-    select j.parent_job_id into v_job from tenure.jobs j where j.job_id = v_job and j.source_system = 'tenure.subscription';
+  for v_step in 1 .. tenure.limit_of('ancestors_max') loop
+    exit when v_job is null or v_depth >= p_depth_max;
+    select j.parent_job_id, j.source_system = 'tenure.subscription' into v_job, v_made from tenure.jobs j where j.job_id = v_job;
     exit when not found;
-    v_depth := v_depth + 1;
+    v_depth := v_depth + v_made::integer;
   end loop;
   return v_depth;
 end
@@ -70,42 +75,53 @@ declare
   v_caller  tenure.caller_identity := tenure.caller();
   v_now     timestamptz := tenure.now();
   v_tenants integer[] := tenure.open_tenants(v_caller);
+  v_epoch   integer := tenure.current_epoch();
+  v_xmin    xid8 := pg_snapshot_xmin(pg_current_snapshot());
   v_sub     tenure.subscriptions;
   v_done    record;
-  v_state text; v_what text; v_why text; v_next text;
+  v_tenant  text;
+  v_code    text;
+  v_state text; v_what text; v_why text;
 begin
   perform tenure.check_number('The number of rows', p_rows_max, 1, tenure.limit_of('scan_rows_max'));
   select s.* into v_sub
     from tenure.subscriptions s
    where s.tenant_id = any (v_tenants) and s.target <> 'reader' and s.paused_at is null and (s.retry_at is null or s.retry_at <= v_now)
-     and exists (select from tenure.events e
-                  where e.tenant_id = s.tenant_id and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq)
-                    and (e.epoch < tenure.current_epoch() or e.txid < pg_snapshot_xmin(pg_current_snapshot())))
+     -- The next event decides, found by one step in the index.
+     and (select e.epoch < v_epoch or e.txid < v_xmin
+            from tenure.events e where e.tenant_id = s.tenant_id and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq) order by e.epoch, e.txid, e.seq limit 1)
    order by s.moved_at, s.subscription_id
    limit 1
    for update of s skip locked;
   if not found then
     return '{}';
   end if;
+  select t.name into v_tenant from tenure.tenants t where t.tenant_id = v_sub.tenant_id;
   begin
     v_done := tenure.subscription_step(v_sub, p_rows_max, v_now);
-    return jsonb_build_object('name', v_sub.name, 'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_sub.tenant_id), 'events', v_done.events, 'made', v_done.made,
-      'skipped', v_done.skipped);
-  exception when others then
-    get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+    return jsonb_build_object('name', v_sub.name, 'tenant', v_tenant, 'events', v_done.events, 'made', v_done.made, 'skipped', v_done.skipped);
+  -- A time limit too: whoever always runs into it must not be the first in line for ever.
+  exception when query_canceled or others then
+    get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail;
+    v_code := coalesce((select c.code from tenure.refusal_codes() c where c.sqlstate = v_state), v_state);
     -- Nothing of it stands but this.
     update tenure.subscriptions s
        set failures = s.failures + 1, retry_at = v_now + make_interval(secs => least(300, 2 ^ least(s.failures, 10))), moved_at = v_now,
-           error_code = coalesce((select c.code from tenure.refusal_codes() c where c.sqlstate = v_state), v_state), error_message = tenure.cut_text(tenure.mask_text(v_what || ' ' || coalesce(v_why, '')), 1000)
+           error_code = v_code, error_message = tenure.cut_text(tenure.mask_text(v_what || ' ' || coalesce(v_why, '')), 1000)
      where s.subscription_id = v_sub.subscription_id;
     if v_sub.failures = 0 then
-      perform tenure.emit(v_now, v_sub.tenant_id, 'subscription.failing', 'subscription ' || v_sub.name, null, v_sub.name,
-        jsonb_build_object('code', coalesce((select c.code from tenure.refusal_codes() c where c.sqlstate = v_state), v_state)));
+      perform tenure.emit(v_now, v_sub.tenant_id, 'subscription.failing', tenure.subscription_actor(v_sub), null, v_sub.name, jsonb_build_object('code', v_code));
     end if;
-    return jsonb_build_object('name', v_sub.name, 'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_sub.tenant_id), 'events', 0, 'made', 0, 'skipped', 0,
-      'failed', coalesce((select c.code from tenure.refusal_codes() c where c.sqlstate = v_state), v_state));
+    return jsonb_build_object('name', v_sub.name, 'tenant', v_tenant, 'events', 0, 'made', 0, 'skipped', 0, 'failed', v_code);
   end;
 end
+$$;
+
+-- As whom a subscription acts.
+create or replace function tenure.subscription_actor(p_sub tenure.subscriptions) returns text
+language sql immutable
+as $$
+  select left('subscription ' || p_sub.name, tenure.limit_of('name_chars_max')::integer)
 $$;
 
 -- The work of subscription_run for one subscription, which is locked.
@@ -118,7 +134,7 @@ declare
   v_seqs   bigint[];
   v_jobs   uuid[];
   v_deep   boolean[];
-  v_actor  text := left('subscription ' || p_sub.name, tenure.limit_of('name_chars_max')::integer);
+  v_actor  text := tenure.subscription_actor(p_sub);
 begin
   made := 0;
   skipped := 0;
@@ -142,29 +158,29 @@ begin
   if v_parts is not null and p_sub.target = 'job' then
     v_deep := array(select tenure.job_depth(j.id, p_sub.depth_max) >= p_sub.depth_max from unnest(v_jobs) with ordinality j (id, n) order by j.n);
     skipped := (select count(*) from unnest(v_deep) d (deep) where d.deep);
-    made := cardinality(v_parts) - skipped;
     if skipped > 0 then
       perform tenure.emit(p_now, p_sub.tenant_id, 'subscription.skipped', v_actor, null, p_sub.name,
         jsonb_build_object('why', 'depth', 'depth_max', p_sub.depth_max, 'count', skipped, 'job_id', (select t.id from unnest(v_jobs, v_deep) t (id, deep) where t.deep limit 1)));
     end if;
-    if made > 0 then
-      perform tenure.subscription_enqueue(p_sub, v_actor, p_now, array_agg(t.about order by t.n), array_agg(t.seq order by t.n), array_agg(t.id order by t.n))
-         from unnest(v_parts, v_seqs, v_jobs, v_deep) with ordinality t (about, seq, id, deep, n) where not t.deep;
+    if skipped < cardinality(v_parts) then
+      select tenure.subscription_enqueue(p_sub, v_actor, p_now, array_agg(t.about order by t.n), array_agg(t.seq order by t.n), array_agg(t.id order by t.n)) into made
+        from unnest(v_parts, v_seqs, v_jobs, v_deep) with ordinality t (about, seq, id, deep, n) where not t.deep;
     end if;
   elsif v_parts is not null then
     made := cardinality(v_parts);
     perform tenure.deliveries_add(p_sub, p_now, v_parts);
   end if;
   update tenure.subscriptions s
-     set epoch = c.epoch, txid = c.txid, seq = c.seq, moved_at = p_now, matched = s.matched + made + subscription_step.skipped, skipped = s.skipped + subscription_step.skipped,
+     set epoch = c.epoch, txid = c.txid, seq = c.seq, moved_at = p_now, matched = s.matched + coalesce(cardinality(v_parts), 0), skipped = s.skipped + subscription_step.skipped,
          failures = 0, retry_at = null, error_code = null, error_message = null
     from tenure.cursor_parts(v_last) c
    where s.subscription_id = p_sub.subscription_id;
 end
 $$;
 
--- Makes a job for each part of the events: who caused it is its parent, if that is still there.
-create or replace function tenure.subscription_enqueue(p_sub tenure.subscriptions, p_actor text, p_now timestamptz, p_parts jsonb[], p_seqs bigint[], p_jobs uuid[]) returns void
+-- Makes a job for each part of the events: who caused it is its parent, if that is still there. Answers how many: whoever goes back to an earlier cursor meets jobs that are not finished yet,
+-- and makes them no second time.
+create or replace function tenure.subscription_enqueue(p_sub tenure.subscriptions, p_actor text, p_now timestamptz, p_parts jsonb[], p_seqs bigint[], p_jobs uuid[]) returns integer
 language plpgsql
 as $$
 declare
@@ -172,6 +188,7 @@ declare
   v_caller   tenure.caller_identity;
   v_rows     integer := cardinality(p_parts);
   v_payloads json[];
+  v_new      record;
 begin
   v_caller.tenant_id := p_sub.tenant_id;
   v_caller.principal := p_actor;
@@ -181,11 +198,12 @@ begin
     select json_build_object('subscription', p_sub.name, 'event',
              case when octet_length(t.about::text) <= 6000 and not tenure.may_have_forbidden_key(t.about::text) then t.about else t.about - 'data' end)
       from unnest(p_parts) with ordinality t (about, n) order by t.n);
-  perform tenure.enqueue_batch(v_caller, v_tuning, p_now, array_fill(p_sub.job_kind, array[v_rows]), v_payloads,
+  v_new := tenure.enqueue_batch(v_caller, v_tuning, p_now, array_fill(p_sub.job_kind, array[v_rows]), v_payloads,
     array(select format('subscription %s %s %s', p_sub.subscription_id, t.about ->> 'cursor', coalesce(t.about ->> 'job_id', '-')) from unnest(p_parts) with ordinality t (about, n) order by t.n),
     case when p_sub.executor is not null then array_fill(p_sub.executor, array[v_rows]) end, array_fill(p_sub.priority::integer, array[v_rows]), null, null, null, null, null, null, null, null,
     p_seqs, array(select case when exists (select from tenure.jobs j where j.job_id = t.id) then t.id end from unnest(p_jobs) with ordinality t (id, n) order by t.n), null, null, null, null,
     array_fill('tenure.subscription'::text, array[v_rows]), null, p_sub.created_by);
+  return v_rows - cardinality(v_new.unmade);
 end
 $$;
 
@@ -247,11 +265,8 @@ declare
 begin
   v_sub := tenure.subscription_locked(v_tenant, p_name);
   perform tenure.check_reader(v_sub);
-  v_at := tenure.cursor_parts(p_cursor);
-  if v_at.epoch > tenure.current_epoch() or (v_at.epoch = tenure.current_epoch() and v_at.txid >= pg_snapshot_xmax(pg_current_snapshot())) then
-    perform tenure.refuse('cursor_invalid', format('The cursor %s lies in the future.', p_cursor), 'Nothing that has been handed out has it, and what comes would be passed over.',
-      'Pass the cursor of the last event that was dealt with.');
-  end if;
+  perform tenure.cursor_parts(p_cursor);
+  v_at := tenure.stream_place(p_cursor);
   if (v_at.epoch, v_at.txid, v_at.seq) > (v_sub.epoch, v_sub.txid, v_sub.seq) then
     update tenure.subscriptions s
        set epoch = v_at.epoch, txid = v_at.txid, seq = v_at.seq, moved_at = tenure.now(),

@@ -24,6 +24,7 @@ create table tenure.subscriptions (
   paused_by       text,
   pause_note      text,
   failures        integer     not null default 0,
+  refusals        integer     not null default 0,
   retry_at        timestamptz,
   error_code      text,
   error_message   text,
@@ -33,12 +34,14 @@ create table tenure.subscriptions (
   check ((target = 'job') = (job_kind is not null)),
   check ((target = 'webhook') = (url is not null) and (target = 'webhook') = (secret is not null))
 );
+comment on column tenure.subscriptions.failures is 'How often in a row it could not act upon its events.';
+comment on column tenure.subscriptions.refusals is 'How often in a row its receiver took nothing.';
 comment on table tenure.subscriptions is
   'The registry of consumers: event kinds and a filter, and what becomes of a match: a job, a webhook, or a reader that asks. Read in the order of the stream, up to (epoch, txid, seq).';
 
 -- What is to be sent. Within a subscription, what is about one subject goes out one after the other: the rest waits without a due time.
 create table tenure.deliveries (
-  place        bigint      generated always as identity primary key,
+  place           bigint      generated always as identity primary key,
   delivery_id     uuid        not null unique,
   subscription_id integer     not null references tenure.subscriptions,
   tenant_id       integer     not null,
@@ -59,7 +62,8 @@ create index deliveries_due on tenure.deliveries (subscription_id, due) where st
 create index deliveries_leased on tenure.deliveries (subscription_id, leased_until) where leased_until is not null;
 create index deliveries_order on tenure.deliveries (subscription_id, subject, place) where state = 'waiting';
 create index deliveries_list on tenure.deliveries (subscription_id, place);
-create index deliveries_ended on tenure.deliveries (ended_at) where state <> 'waiting';
+create index deliveries_ended on tenure.deliveries (tenant_id, ended_at) where state <> 'waiting';
+create index deliveries_dead on tenure.deliveries (subscription_id, place) where state = 'dead';
 comment on table tenure.deliveries is 'Events on their way to a webhook: at least once, in the order of the stream for each subject, retried with growing delays, dead after the last.';
 
 alter table tenure.subscriptions enable row level security, force row level security;

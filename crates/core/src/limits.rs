@@ -70,6 +70,10 @@ limits! {
     DELIVERY_ATTEMPTS_MAX: i64 = 10, "delivery_attempts_max";
     /// What is on its way to one receiver at the same time.
     RECEIVER_DELIVERIES_MAX: i64 = 8, "receiver_deliveries_max";
+    /// A receiver that took nothing so often in a row is tried with one at a time.
+    RECEIVER_REFUSALS_MAX: i64 = 5, "receiver_refusals_max";
+    /// How far back a subscription looks for what a job descends from.
+    ANCESTORS_MAX: i64 = 256, "ancestors_max";
     /// Kinds, workers and tenants that have series of their own in the metrics; the rest is summed.
     METRICS_SERIES_MAX: usize = 100, "metrics_series_max";
     /// Rows of a lane that the metrics count; a lane with more shows this number.

@@ -222,7 +222,8 @@ impl Cli {
 
     /// Does what the command line asks for; `words` are those of the command.
     pub(crate) async fn run(self, words: &str) -> Outcome {
-        if !self.is_server() {
+        // A server has settings for its log, and reads them first.
+        if !matches!(self.command, Command::Serve(_)) {
             logs::start_for_commands();
         }
         let out = self.globals.output();

@@ -162,7 +162,11 @@ impl Following {
     /// What to send next; none at the end.
     async fn frame(&mut self) -> Option<Bytes> {
         if !std::mem::replace(&mut self.begun, true) {
-            return Some(Bytes::from(format!("retry: {RETRY_MILLIS}\n\n")));
+            // With the place it begins at: who is cut off before the first event goes on from there.
+            return Some(Bytes::from(format!(
+                "id: {}\nretry: {RETRY_MILLIS}\n\n",
+                self.follower.cursor
+            )));
         }
         let quiet_until = Instant::now() + KEEP_ALIVE;
         loop {
@@ -210,7 +214,7 @@ impl Following {
                 Next::Nothing => match tokio::time::timeout_at(quiet_until, self.follower.news()).await {
                     Ok(true) => {}
                     Ok(false) => return None,
-                    Err(_) => return Some(Bytes::from_static(b": still here\n\n")),
+                    Err(_) => return Some(Bytes::from(format!("id: {}\n: still here\n\n", self.follower.cursor))),
                 },
             }
         }

@@ -21,7 +21,7 @@ const PAGE: i32 = 100;
 const RECENT_MAX: usize = 1000;
 /// ... with about so many bytes.
 const RECENT_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Nobody else may follow.
+/// So many follow at most.
 pub(super) const FOLLOWERS_MAX: usize = 10_000;
 
 /// A place in a stream, as it compares.
@@ -218,10 +218,11 @@ impl Drop for Follower {
 
 /// Looks at a stream for as long as somebody follows it.
 async fn look(stream: Weak<Stream>, pool: Pool, tenant: String) {
-    let mut pause = LOOK_SOON;
+    let (mut pause, mut failing) = (LOOK_SOON, false);
     loop {
         let Some(followed) = stream.upgrade() else { return };
         let found = page(&pool, &tenant, followed.end()).await;
+        let failed_before = std::mem::replace(&mut failing, found.is_err());
         pause = match found {
             Ok(events) if events.is_empty() => (pause * 3 / 2).min(LOOK_LATE),
             Ok(events) => {
@@ -230,7 +231,10 @@ async fn look(stream: Weak<Stream>, pool: Pool, tenant: String) {
                 if full { Duration::ZERO } else { LOOK_SOON }
             }
             Err(error) => {
-                tracing::warn!(code = error.code(), "the event stream cannot be read: {error}");
+                // Told once, not at every look.
+                if !failed_before {
+                    tracing::warn!(code = error.code(), "the event stream cannot be read: {error}");
+                }
                 LOOK_LATE
             }
         };

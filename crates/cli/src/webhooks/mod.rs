@@ -29,28 +29,30 @@ pub(crate) async fn run(pool: Pool, reach: Reach, shutdown: impl Future<Output =
         Err(error) => return tracing::error!("webhooks cannot be sent: {error}"),
     };
     let mut shutdown = std::pin::pin!(shutdown);
-    let mut under_way = JoinSet::new();
+    // Each is sent, and written down, on its own: a receiver or a row that keeps somebody waiting keeps nobody else.
+    let mut under_way: JoinSet<()> = JoinSet::new();
     let mut failing = false;
     loop {
+        while under_way.try_join_next().is_some() {}
         let looked = take(&pool, UNDER_WAY_MAX - under_way.len()).await;
         if let (Err(error), false) = (&looked, failing) {
             tracing::warn!(service = "webhooks", code = error.code(), "{error}");
         }
         failing = looked.is_err();
         for outgoing in looked.unwrap_or_default() {
-            let sender = sender.clone();
-            under_way.spawn(async move { sender.send(outgoing).await });
+            let (sender, pool) = (sender.clone(), pool.clone());
+            under_way.spawn(async move {
+                let sent = sender.send(outgoing).await;
+                record(&pool, sent).await;
+            });
         }
-        let pause = tokio::time::sleep(LOOK_EVERY);
         tokio::select! {
             () = &mut shutdown => break,
-            Some(first) = under_way.join_next() => record(&pool, first.ok(), &mut under_way).await,
-            () = pause => {}
+            Some(_) = under_way.join_next() => {}
+            () = tokio::time::sleep(LOOK_EVERY) => {}
         }
     }
-    while let Some(last) = under_way.join_next().await {
-        record(&pool, last.ok(), &mut under_way).await;
-    }
+    while under_way.join_next().await.is_some() {}
 }
 
 async fn take(pool: &Pool, room: usize) -> Result<Vec<Outgoing>> {
@@ -66,17 +68,13 @@ async fn take(pool: &Pool, room: usize) -> Result<Vec<Outgoing>> {
     Ok(taken)
 }
 
-/// Writes down how these went, and all that have ended since. What cannot be written down is sent again later.
-async fn record(pool: &Pool, first: Option<Sent>, under_way: &mut JoinSet<Sent>) {
-    let mut sent: Vec<Sent> = first.into_iter().collect();
-    while let Some(ended) = under_way.try_join_next() {
-        sent.extend(ended.ok());
-    }
+/// Writes down how it went. What cannot be written down is sent again later.
+async fn record(pool: &Pool, sent: Sent) {
     let recorded = async {
         let mut connection = pool.get().await?;
         let transaction = connection.transaction().await?;
         for_every_tenant(&transaction).await?;
-        delivery_end(&transaction, &sent).await?;
+        delivery_end(&transaction, &[sent]).await?;
         transaction.commit().await?;
         Ok::<_, tenure::Error>(())
     };

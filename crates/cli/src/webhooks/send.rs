@@ -140,6 +140,35 @@ fn told(error: &reqwest::Error) -> String {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn a_private_address_is_not_called_however_it_is_written() {
+        let sender = Sender::new(Reach::default()).expect("a sender");
+        for url in [
+            "https://127.0.0.1/",
+            "https://2130706433/",
+            "https://0x7f.1/",
+            "https://0177.0.0.1/",
+            "https://[::1]/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://[::ffff:7f00:1]/",
+            "https://10.0.0.1:8443/x",
+            "https://localhost/",
+            "http://localhost/",
+            "http://93.184.216.34/",
+        ] {
+            let outgoing = Outgoing {
+                delivery_id: uuid::Uuid::nil(),
+                subscription: "x".to_owned(),
+                url: url.to_owned(),
+                body: "{}".to_owned(),
+                attempt: 1,
+                secret: vec![0; 32],
+                secret_before: None,
+            };
+            assert_eq!(sender.attempt(outgoing).await, Err(NOT_PERMITTED.to_owned()), "{url}");
+        }
+    }
+
     /// The example of the specification.
     #[test]
     fn a_signature_is_what_receivers_expect() {

@@ -242,7 +242,7 @@ async fn a_collector_that_is_away_stands_in_nobodys_way() {
         .expect("a port")
         .local_addr()
         .expect("an address");
-    let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json"]);
+    let mut command = bench.command(["serve", "--listen", "127.0.0.1:0", "--json", "--log", "warn"]);
     command
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{nobody}"))
         .env("OTEL_BSP_SCHEDULE_DELAY", "50")

@@ -98,6 +98,49 @@ async fn who_adds_to_a_line_while_its_head_ends_leaves_nobody_behind() {
     assert_eq!(due(&c).await.len(), 1, "the one that was added is the next");
 }
 
+/// Each receiver has one under way before any has two, and one that takes nothing has no more than one.
+#[tokio::test]
+async fn slow_receivers_keep_nobody_else_waiting() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    hook(&c).await;
+    for _ in 0..20 {
+        enqueue(&c, "a").await;
+    }
+    until_lined_up(&c, 20).await;
+    one(
+        &c,
+        "select tenure.subscription_create('quick', array['job.*'], 'webhook', p_url => 'https://example.com/in')",
+        &[],
+    )
+    .await;
+    enqueue(&c, "a").await;
+    until_lined_up(&c, 22).await;
+    let two = "select string_agg(subscription, ', ' order by subscription) from tenure.delivery_claim(2)";
+    assert_eq!(get::<String>(&c, two, &[]).await, "hook, quick");
+    let (left, right) = (db.direct().await, db.direct().await);
+    let claim = "select count(*) from tenure.delivery_claim(100) where subscription = 'hook'";
+    let (some, others) = tokio::join!(get::<i64>(&left, claim, &[]), get::<i64>(&right, claim, &[]));
+    assert_eq!(some + others, 7, "eight at once, whoever sends them");
+    let sent = "select tenure.delivery_end(array_agg(delivery_id), array_agg(attempts::integer), array_agg(null::integer), array_agg('no route'::text))
+                  from tenure.deliveries where leased_until is not null and subscription_id = 1";
+    assert_eq!(get::<i32>(&c, sent, &[]).await, 8);
+    assert_eq!(get::<i64>(&c, claim, &[]).await, 1, "it takes nothing: one at a time");
+    let state = "select state || ' ' || failures from tenure.subscription_list() where name = 'hook'";
+    assert_eq!(get::<String>(&c, state, &[]).await, "failing 8");
+}
+
+#[tokio::test]
+async fn what_a_url_hides_is_for_those_who_operate() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    hook(&c).await;
+    let (_, viewer) = db.login(&["tenure_viewer"], "default", None).await;
+    let url = "select url from tenure.subscription_list()";
+    assert_eq!(get::<String>(&viewer, url, &[]).await, "https://example.org");
+    assert_eq!(get::<String>(&c, url, &[]).await, "https://example.org/in");
+}
+
 #[tokio::test]
 async fn a_server_that_dies_while_sending_is_followed_by_another() {
     let db = Db::open().await;
@@ -164,11 +207,11 @@ async fn a_delivery_dies_after_its_last_attempt_and_can_be_sent_once_more() {
         &one(&c, "select tenure.delivery_retry($1)", &[&job]).await,
         "delivery_unknown",
     );
+    end(&c, next[0].0, 1, Some(200)).await;
     one(&c, "select tenure.delivery_retry($1)", &[&id]).await;
     let again = due(&c).await;
     assert_eq!((again[0].0, again[0].1), (id, 1));
     end(&c, id, 1, Some(200)).await;
-    end(&c, next[0].0, 1, Some(200)).await;
     assert_eq!(
         get::<i64>(
             &c,

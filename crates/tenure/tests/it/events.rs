@@ -319,6 +319,7 @@ async fn a_cursor_that_was_never_handed_out_is_refused() {
         "1.2.3 ",
         "9999999999.1.1",
         "1.1.9999999999999999999",
+        "999999999.9999999999999999999.999999999999999999",
     ] {
         raised(
             try_rows(&c, "select * from tenure.event_list($1)", &[&cursor]).await,
@@ -331,13 +332,6 @@ async fn a_cursor_that_was_never_handed_out_is_refused() {
             "number_out_of_range",
         );
     }
-    let far: i64 = get(
-        &c,
-        "select count(*) from tenure.event_list('999999999.9999999999999999999.999999999999999999')",
-        &[],
-    )
-    .await;
-    assert_eq!(far, 0);
 }
 
 /// Rule: 22.

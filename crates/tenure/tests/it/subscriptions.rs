@@ -147,6 +147,105 @@ async fn a_loop_of_subscriptions_ends_at_its_depth() {
     assert_eq!((&data["why"], &data["count"]), (&json!("depth"), &json!(1)));
 }
 
+/// A handler that makes a job by itself is a step of the same loop.
+#[tokio::test]
+async fn a_loop_through_a_handler_ends_at_its_depth() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let more = ", p_job_kind => 'a', p_depth_max => 2, p_filter => '{\"job_kind\": \"b\"}'";
+    subscribe(&c, "loop", "'job.enqueued'", "job", more).await;
+    let mut parent = enqueue(&c, "b").await;
+    for jobs in 1..=2 {
+        until_made(&c, "a", jobs).await;
+        let newest = "select job_id from tenure.jobs where kind = 'a' order by job_id desc limit 1";
+        parent = get(&c, newest, &[]).await;
+        parent = enqueue_with(&c, "b", &format!(", p_parent_job_id => '{parent}'")).await;
+    }
+    until_caught_up(&c, "loop").await;
+    assert_eq!(told(&c, "loop", "skipped").await.as_deref(), Some("1"), "{parent}");
+    assert_eq!(
+        get::<i64>(&c, "select count(*) from tenure.jobs where kind = 'a'", &[]).await,
+        2
+    );
+}
+
+/// Going back makes nothing twice that is not finished yet.
+#[tokio::test]
+async fn who_goes_back_meets_what_is_not_finished_yet() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let more = ", p_job_kind => 'echo', p_filter => '{\"job_kind\": \"word\"}'";
+    subscribe(&c, "echo", "'job.enqueued'", "job", more).await;
+    enqueue(&c, "word").await;
+    until_made(&c, "echo", 1).await;
+    one(&c, "select tenure.subscription_resume('echo', 'start')", &[]).await;
+    until(
+        &c,
+        "select tenure.subscription_run() ->> 'made' = '0'",
+        &[],
+        "the second time",
+    )
+    .await;
+    until_caught_up(&c, "echo").await;
+    assert_eq!(
+        get::<i64>(&c, "select count(*) from tenure.jobs where kind = 'echo'", &[]).await,
+        1
+    );
+}
+
+/// A cursor that nobody was handed would pass over what commits late.
+#[tokio::test]
+async fn nobody_goes_where_nobody_was_sent() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    subscribe(&c, "ledger", "'job.enqueued'", "reader", "").await;
+    get::<i32>(&c, "select tenure.lane_open('word')", &[]).await;
+    let late = db.direct().await;
+    run(&late, "begin; select tenure.job_enqueue('word')").await;
+    enqueue(&c, "word").await;
+    let seen = "select epoch || '.' || txid || '.' || seq from tenure.events where kind = 'job.enqueued' order by txid desc limit 1";
+    let early: String = get(&c, seen, &[]).await;
+    refused(
+        &one(&c, "select tenure.subscription_ack('ledger', $1)", &[&early]).await,
+        "cursor_invalid",
+    );
+    refused(
+        &one(&c, "select tenure.subscription_resume('ledger', $1)", &[&early]).await,
+        "cursor_invalid",
+    );
+    raised(
+        try_rows(&c, "select tenure.event_list($1)", &[&early]).await,
+        "cursor_invalid",
+    );
+    let far = "select tenure.subscription_create('x', array['*'], 'reader', p_from => '999999999.0.0')";
+    refused(&one(&c, far, &[]).await, "cursor_invalid");
+    run(&late, "commit").await;
+    until(
+        &c,
+        "select count(*) = 2 from tenure.subscription_read('ledger')",
+        &[],
+        "both",
+    )
+    .await;
+    one(&c, "select tenure.subscription_ack('ledger', $1)", &[&early]).await;
+}
+
+/// What retention takes from a reader that has not come so far is told.
+#[tokio::test]
+async fn events_that_are_dropped_unread_are_told() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    subscribe(&c, "ledger", "'job.enqueued'", "reader", "").await;
+    subscribe(&c, "other", "'kind.changed'", "reader", "").await;
+    enqueue(&c, "word").await;
+    for _ in 0..12 {
+        one(&c, "select tenure.partition_upkeep()", &[]).await;
+        db.advance("7 days").await;
+    }
+    let lost = "select string_agg(distinct subject, ', ') from tenure.events where kind = 'subscription.lost'";
+    assert_eq!(get::<Option<String>>(&c, lost, &[]).await.as_deref(), Some("ledger"));
+}
+
 #[tokio::test]
 async fn a_paused_subscription_stands_and_goes_on_where_it_stood() {
     let db = Db::open().await;
