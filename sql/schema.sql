@@ -198,6 +198,7 @@ CREATE TABLE tenure.subscriptions (
     paused_by text,
     pause_note text,
     failures integer DEFAULT 0 NOT NULL,
+    refusals integer DEFAULT 0 NOT NULL,
     retry_at timestamp with time zone,
     error_code text,
     error_message text,
@@ -218,6 +219,12 @@ ALTER TABLE ONLY tenure.subscriptions FORCE ROW LEVEL SECURITY;
 
 -- TABLE subscriptions; Type: COMMENT
 COMMENT ON TABLE tenure.subscriptions IS 'The registry of consumers: event kinds and a filter, and what becomes of a match: a job, a webhook, or a reader that asks. Read in the order of the stream, up to (epoch, txid, seq).';
+
+-- COLUMN subscriptions.failures; Type: COMMENT
+COMMENT ON COLUMN tenure.subscriptions.failures IS 'How often in a row it could not act upon its events.';
+
+-- COLUMN subscriptions.refusals; Type: COMMENT
+COMMENT ON COLUMN tenure.subscriptions.refusals IS 'How often in a row its receiver took nothing.';
 
 -- check_reader(tenure.subscriptions); Type: FUNCTION
 CREATE FUNCTION tenure.check_reader(p_sub tenure.subscriptions) RETURNS void
@@ -395,6 +402,7 @@ CREATE FUNCTION tenure.delivery_claim(p_limit integer DEFAULT 20, p_lease_second
 CREATE FUNCTION tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '5s'
     AS $$...$$;
 
 -- delivery_list(text, text, integer, bigint); Type: FUNCTION
@@ -571,14 +579,14 @@ CREATE FUNCTION tenure.job_cancel(p_job_id uuid, p_reason text, p_mode text DEFA
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- job_claim(text, text, text[], integer, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.job_claim(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_affinity_key text DEFAULT NULL::text) RETURNS jsonb
+-- job_claim(text, text, text[], integer, text, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_claim(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_affinity_key text DEFAULT NULL::text, p_priority_min integer DEFAULT NULL::integer) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- job_claim_many(text, text, text[], integer, integer, text, uuid, text, integer, integer, smallint, timestamp with time zone, timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone, traceparent text)
+-- job_claim_many(text, text, text[], integer, integer, text, uuid, text, integer, integer, smallint, timestamp with time zone, timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_priority_min integer DEFAULT NULL::integer) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone, traceparent text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -611,6 +619,12 @@ CREATE FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcome
 -- job_end_one(uuid, uuid, text, jsonb, text, text, text, text, integer); Type: FUNCTION
 CREATE FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb DEFAULT NULL::jsonb, p_result_ref text DEFAULT NULL::text, p_error_code text DEFAULT NULL::text, p_error_class text DEFAULT NULL::text, p_error_message text DEFAULT NULL::text, p_delay_seconds integer DEFAULT NULL::integer) RETURNS jsonb
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- job_ended(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.job_ended(p_job_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -678,8 +692,8 @@ CREATE FUNCTION tenure.job_lease(p_job_id uuid) RETURNS TABLE(owner text, leased
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- job_list(text, text, text, text, uuid, integer); Type: FUNCTION
-CREATE FUNCTION tenure.job_list(p_state text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(job_id uuid, kind text, executor text, state text, priority smallint, due timestamp with time zone, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamp with time zone, error_message text, enqueued_by text, created_at timestamp with time zone, finished_at timestamp with time zone)
+-- job_list(text, text, text, text, uuid, integer, timestamp with time zone, timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_list(p_state text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_code text DEFAULT NULL::text) RETURNS TABLE(job_id uuid, kind text, executor text, state text, priority smallint, due timestamp with time zone, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamp with time zone, error_message text, enqueued_by text, created_at timestamp with time zone, finished_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -770,8 +784,8 @@ CREATE FUNCTION tenure.job_timeline(p_job_id uuid) RETURNS TABLE(at timestamp wi
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- job_turn(uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], text, text, text[], integer, integer, text, uuid, integer, integer, smallint, timestamp with time zone, timestamp with time zone, text, boolean, boolean); Type: FUNCTION
-CREATE FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_affinity_key text DEFAULT NULL::text, p_gated boolean DEFAULT true, p_hint_alone boolean DEFAULT false) RETURNS TABLE(part text, job_id uuid, lane integer, rank smallint, due timestamp with time zone, run integer, attempt smallint, attempts_max smallint, payload json, idempotency_key text, enqueued_by text, created_at timestamp with time zone, more jsonb)
+-- job_turn(uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], text, text, text[], integer, integer, text, uuid, integer, integer, smallint, timestamp with time zone, timestamp with time zone, text, boolean, boolean, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_affinity_key text DEFAULT NULL::text, p_gated boolean DEFAULT true, p_hint_alone boolean DEFAULT false, p_priority_min integer DEFAULT NULL::integer) RETURNS TABLE(part text, job_id uuid, lane integer, rank smallint, due timestamp with time zone, run integer, attempt smallint, attempts_max smallint, payload json, idempotency_key text, enqueued_by text, created_at timestamp with time zone, more jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1243,6 +1257,11 @@ CREATE FUNCTION tenure.subscription_ack(p_name text, p_cursor text) RETURNS json
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- subscription_actor(tenure.subscriptions); Type: FUNCTION
+CREATE FUNCTION tenure.subscription_actor(p_sub tenure.subscriptions) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
 -- subscription_create(text, text[], text, jsonb, text, text, text, integer, integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.subscription_create(p_name text, p_event_kinds text[], p_target text, p_filter jsonb DEFAULT '{}'::jsonb, p_from text DEFAULT 'now'::text, p_job_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_priority integer DEFAULT NULL::integer, p_depth_max integer DEFAULT NULL::integer, p_url text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1256,7 +1275,7 @@ CREATE FUNCTION tenure.subscription_delete(p_name text, p_on_behalf_of text DEFA
     AS $$...$$;
 
 -- subscription_enqueue(tenure.subscriptions, text, timestamp with time zone, jsonb[], bigint[], uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.subscription_enqueue(p_sub tenure.subscriptions, p_actor text, p_now timestamp with time zone, p_parts jsonb[], p_seqs bigint[], p_jobs uuid[]) RETURNS void
+CREATE FUNCTION tenure.subscription_enqueue(p_sub tenure.subscriptions, p_actor text, p_now timestamp with time zone, p_parts jsonb[], p_seqs bigint[], p_jobs uuid[]) RETURNS integer
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -2526,11 +2545,14 @@ CREATE INDEX dead_letters_triage ON tenure.dead_letters USING btree (tenant_id, 
 -- delayed_deadline; Type: INDEX
 CREATE INDEX delayed_deadline ON tenure.delayed USING btree (deadline) WHERE (deadline IS NOT NULL);
 
+-- deliveries_dead; Type: INDEX
+CREATE INDEX deliveries_dead ON tenure.deliveries USING btree (subscription_id, place) WHERE (state = 'dead'::text);
+
 -- deliveries_due; Type: INDEX
 CREATE INDEX deliveries_due ON tenure.deliveries USING btree (subscription_id, due) WHERE (state = 'waiting'::text);
 
 -- deliveries_ended; Type: INDEX
-CREATE INDEX deliveries_ended ON tenure.deliveries USING btree (ended_at) WHERE (state <> 'waiting'::text);
+CREATE INDEX deliveries_ended ON tenure.deliveries USING btree (tenant_id, ended_at) WHERE (state <> 'waiting'::text);
 
 -- deliveries_leased; Type: INDEX
 CREATE INDEX deliveries_leased ON tenure.deliveries USING btree (subscription_id, leased_until) WHERE (leased_until IS NOT NULL);
@@ -3207,13 +3229,13 @@ GRANT ALL ON FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid)
 REVOKE ALL ON FUNCTION tenure.job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
--- FUNCTION job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text) TO tenure_server, tenure_worker;
+-- FUNCTION job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text, p_priority_min integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text, p_priority_min integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text, p_priority_min integer) TO tenure_server, tenure_worker;
 
--- FUNCTION job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone) TO tenure_server, tenure_worker;
+-- FUNCTION job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_priority_min integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_priority_min integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_claim_many(p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_affinity_key text, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_priority_min integer) TO tenure_server, tenure_worker;
 
 -- FUNCTION job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text) FROM PUBLIC;
@@ -3232,6 +3254,10 @@ GRANT ALL ON FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_o
 
 -- FUNCTION job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb, p_result_ref text, p_error_code text, p_error_class text, p_error_message text, p_delay_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb, p_result_ref text, p_error_code text, p_error_class text, p_error_message text, p_delay_seconds integer) FROM PUBLIC;
+
+-- FUNCTION job_ended(p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_ended(p_job_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_ended(p_job_ids uuid[]) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) FROM PUBLIC;
@@ -3272,9 +3298,9 @@ GRANT ALL ON FUNCTION tenure.job_held(p_token uuid) TO tenure_server, tenure_wor
 REVOKE ALL ON FUNCTION tenure.job_lease(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_lease(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_payload(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_payload(p_job_id uuid) FROM PUBLIC;
@@ -3326,9 +3352,9 @@ GRANT ALL ON FUNCTION tenure.job_sweep(p_limit integer) TO tenure_server, tenure
 REVOKE ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean) TO tenure_server, tenure_worker;
+-- FUNCTION job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean, p_priority_min integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean, p_priority_min integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean, p_priority_min integer) TO tenure_server, tenure_worker;
 
 -- FUNCTION jobs_only_cleaned(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
@@ -3581,6 +3607,9 @@ REVOKE ALL ON FUNCTION tenure.stream_place(p_from text, OUT epoch integer, OUT t
 -- FUNCTION subscription_ack(p_name text, p_cursor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_ack(p_name text, p_cursor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.subscription_ack(p_name text, p_cursor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION subscription_actor(p_sub tenure.subscriptions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.subscription_actor(p_sub tenure.subscriptions) FROM PUBLIC;
 
 -- FUNCTION subscription_create(p_name text, p_event_kinds text[], p_target text, p_filter jsonb, p_from text, p_job_kind text, p_executor text, p_priority integer, p_depth_max integer, p_url text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_create(p_name text, p_event_kinds text[], p_target text, p_filter jsonb, p_from text, p_job_kind text, p_executor text, p_priority integer, p_depth_max integer, p_url text, p_on_behalf_of text) FROM PUBLIC;

@@ -21,6 +21,7 @@ mod private;
 mod psql;
 mod reap;
 mod serve;
+mod subscription;
 mod sweep;
 mod tenant;
 
@@ -172,6 +173,9 @@ enum Command {
     /// What happened, as a stream
     #[command(subcommand)]
     Event(event::Event),
+    /// Being told of events: by jobs, by webhooks, or by reading
+    #[command(subcommand)]
+    Subscription(subscription::Subscription),
     /// Who may hold work, and who is alive
     #[command(subcommand)]
     Executor(executor::Executor),
@@ -245,6 +249,7 @@ impl Cli {
             Command::Kind(command) => command.run(place.session(out).await?).await,
             Command::DeadLetter(command) => command.run(place.session(out).await?).await,
             Command::Event(command) => command.run(place.session(out).await?).await,
+            Command::Subscription(command) => command.run(place.session(out).await?).await,
             Command::Executor(command) => command.run(place.session(out).await?).await,
             Command::Tenant(command) => command.run(place.session(out).await?).await,
             Command::Login(command) => command.run(place.session(out).await?).await,

@@ -13,6 +13,7 @@ mod reach;
 mod request;
 mod services;
 mod settings;
+mod subscriptions;
 mod trouble;
 mod work;
 
@@ -26,5 +27,6 @@ pub(crate) use self::reach::{Reach, reach_of};
 pub(crate) use self::request::Request;
 pub(crate) use self::services::*;
 pub(crate) use self::settings::*;
+pub(crate) use self::subscriptions::*;
 pub(crate) use self::trouble::not_over_http;
 pub(crate) use self::work::*;

@@ -18,6 +18,7 @@ pub(crate) enum Reach {
 const REACHES: &[(&str, Reach)] = &[
     ("bench",                  Reach::Own),
     ("completions",            Reach::Nobody),
+    ("config explain",         Reach::Nobody),
     ("config get",             Reach::Http),
     ("config list",            Reach::Http),
     ("config set",             Reach::Http),
@@ -69,6 +70,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("psql",                   Reach::Database),
     ("reap",                   Reach::Http),
     ("serve",                  Reach::Database),
+    ("subscription",           Reach::Http),
     ("sweep",                  Reach::Http),
     ("tenant create",          Reach::Http),
     ("tenant list",            Reach::Http),

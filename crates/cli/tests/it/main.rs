@@ -46,6 +46,7 @@ mod server_death;
 mod server_log;
 mod server_settings;
 mod slow_clients;
+mod subscriptions;
 mod tenants;
 mod traces;
 mod usage;

@@ -44,11 +44,11 @@ impl Arrived {
 }
 
 /// Listens, and answers each request with the next of these statuses, then with 204.
-fn receiver(statuses: &[u16]) -> (String, Receiver<Arrived>) {
+fn receiver(statuses: Vec<u16>) -> (String, Receiver<Arrived>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/in", listener.local_addr().expect("an address"));
     let (tell, told) = channel();
-    let mut statuses = statuses.to_vec().into_iter();
+    let mut statuses = statuses.into_iter();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
@@ -87,7 +87,7 @@ async fn an_event_arrives_signed_once_more_after_a_failure_and_in_order() {
     let bench = Workbench::open().await;
     let api = Api::start_with(&bench, &["--webhook-allow", "127.0.0.0/8"]);
     let all = key(&bench, "all", &["--role", "operator", "--role", "producer"]);
-    let (url, told) = receiver(&[503]);
+    let (url, told) = receiver(vec![503]);
     let made = api.post(
         &all,
         "/v1/subscriptions",
@@ -150,7 +150,7 @@ async fn a_private_address_is_not_called_unless_it_is_allowed() {
     let bench = Workbench::open().await;
     let api = Api::start(&bench);
     let all = key(&bench, "all", &["--role", "operator", "--role", "producer"]);
-    let (url, told) = receiver(&[]);
+    let (url, told) = receiver(Vec::new());
     let by_name = url.replace("127.0.0.1", "localhost");
     for (name, url) in [("address", &url), ("name", &by_name)] {
         let body = json!({"name": name, "event_kinds": ["job.*"], "target": "webhook", "url": url});

@@ -1,0 +1,100 @@
+//! `tenure subscription`, on a database and over HTTP.
+
+use serde_json::Value;
+
+use crate::remote_scene::Scene;
+use crate::workbench::{Answer, eventually, text_of};
+
+/// The first document; null where there is none.
+fn json(answer: Answer) -> Value {
+    let text = answer.ok();
+    text.lines()
+        .next()
+        .map_or(Value::Null, |line| serde_json::from_str(line).expect("JSON"))
+}
+
+/// A name, and how a command is run.
+type Way<'a> = (&'a str, &'a dyn Fn(&[&str]) -> Answer);
+
+#[tokio::test]
+async fn a_person_subscribes_reads_and_looks_after_deliveries_on_both_ways() {
+    let scene = Scene::open().await;
+    let ways: [Way; 2] = [
+        ("sql", &|args| scene.bench.run(args)),
+        ("http", &|args| scene.run(args)),
+    ];
+    for (way, run) in ways {
+        let named = |what: &str| format!("{what}-{way}");
+        let (ledger, hook, echo) = (named("ledger"), named("hook"), named("echo"));
+        run(&["subscription", "create", &ledger, "job.enqueued", "--from", "start"]).ok();
+        let url = "https://127.0.0.1:1/in";
+        let made = json(run(&[
+            "subscription",
+            "create",
+            &hook,
+            "job.*",
+            "--webhook",
+            url,
+            "--json",
+        ]));
+        assert!(text_of(&made, "signing_key").starts_with("whsec_"));
+        let shown = run(&[
+            "subscription",
+            "create",
+            &echo,
+            "job.cancelled",
+            "--job",
+            "tidy",
+            "--filter",
+            r#"{"job_kind": "a"}"#,
+        ]);
+        assert!(shown.ok().contains("tidy"));
+        let job = scene.bench.enqueue("a");
+        scene.bench.run(["job", "cancel", &job, "--reason", "never mind"]).ok();
+
+        let unread = eventually("something to read", || {
+            let answer = json(run(&["subscription", "read", &ledger, "--limit", "1", "--json"]));
+            answer.get("cursor").map(|_| answer.clone())
+        });
+        let said = run(&["subscription", "ack", &ledger, &text_of(&unread, "cursor")]).ok();
+        assert!(said.contains("has come to"), "{said}");
+        eventually("a delivery that was refused", || {
+            let list = run(&["subscription", "deliveries", &hook, "--json"]).ok();
+            list.contains("not public").then_some(())
+        });
+        let waiting = json(run(&[
+            "subscription",
+            "deliveries",
+            &hook,
+            "--state",
+            "waiting",
+            "--json",
+        ]));
+        let early = run(&["subscription", "retry", &text_of(&waiting, "delivery_id")]);
+        assert!(early.err.contains("state_conflict"), "{early:?}");
+        eventually("the job that a match became", || {
+            let jobs = scene.bench.run(["job", "list", "--kind", "tidy", "--json"]).ok();
+            jobs.contains(r#""kind":"tidy""#).then_some(())
+        });
+
+        let rotated = json(run(&["subscription", "rotate", &hook, "--json"]));
+        assert_ne!(rotated["signing_key"], made["signing_key"]);
+        run(&["subscription", "pause", &hook, "--note", "holiday"]).ok();
+        let list = run(&["subscription", "list"]).ok();
+        for part in [&ledger, &hook, &echo, "paused", "a job of kind tidy", url] {
+            assert!(list.contains(part), "{part}: {list}");
+        }
+        assert!(
+            run(&["subscription", "resume", &hook, "--from", "now"])
+                .ok()
+                .contains("goes on")
+        );
+        for name in [&ledger, &hook, &echo] {
+            assert!(run(&["subscription", "delete", name]).ok().contains("is no more"));
+        }
+        let gone = run(&["subscription", "delete", &hook]);
+        assert!(gone.err.contains("subscription_unknown"), "{gone:?}");
+        scene.bench.run(["reap"]).ok();
+    }
+    assert!(scene.bench.run(["subscription", "list"]).ok().contains("Nobody"));
+}
