@@ -44,6 +44,7 @@ mod private_refusals;
 mod private_testing;
 mod processes;
 mod protocol_rules;
+mod readers;
 mod reaper;
 mod requirements;
 mod retention;
