@@ -1,5 +1,7 @@
 """What Tenure promises against the others, and what was measured."""
 
+from statistics import median
+
 from .summary import ratio
 
 
@@ -15,7 +17,11 @@ def goals(summary):
     best_bulk, bulk = summary.best("enqueue")
     best_wake, wake = summary.best("latency", better=min, read=summary.latency)
     held = summary.sustained("tenure")
-    drain, soak = rate("drain"), summary.soak()
+    drain, soak, http = rate("drain"), summary.soak(), summary.http()
+
+    def over_http(part):
+        return ratio(median(http[part]["http"]), median(http[part]["sql"])) if http else None
+
     rows = [
         ("drain, against graphile_worker (Rust)", ">=", 1.5, ratio(drain, rate("drain", "graphile_worker"))),
         ("drain, against the bare claim + delete loop", ">=", 0.65, ratio(drain, rate("drain", "bare"))),
@@ -26,6 +32,10 @@ def goals(summary):
         (f"wake-up p50, against {title(best_wake)}", "<=", 1.2, ratio(summary.latency("tenure"), wake)),
         ("sustained, last part against the first", ">=", 0.8, ratio(held["rates"][-1], held["rates"][0]) if held else None),
         ("rate with a transaction left open, against without", ">=", 0.9, ratio(soak["held"]["rate"], soak["free"]["rate"]) if soak else None),
+        ("batch enqueue over HTTP, against SQL", ">=", 0.333, over_http("enqueue")),
+        ("claim and complete over HTTP, against SQL", ">=", 0.333, over_http("claim_and_complete")),
+        ("memory of a server for each waiting long poll, bytes", "<=", 65536, http["idle"]["long_polls"]["bytes_each"] if http else None),
+        ("memory of a server for each follower of events, bytes", "<=", 65536, http["idle"]["followers"]["bytes_each"] if http else None),
     ]
     return [row for row in rows if row[3] is not None]
 

@@ -12,6 +12,7 @@ PHASES = {
     "latency": ["latency"],
     "sustained": ["sustained"],
     "soak": ["soak"],
+    "http": ["http"],
 }
 # The order of the report where figures don't decide it.
 FIRST = ["tenure", "bare", "bare_payload"]

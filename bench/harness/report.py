@@ -1,5 +1,7 @@
 """Writes what was measured: a page with tables, and its charts."""
 
+from statistics import median
+
 from . import chart
 from .goals import goals, kept
 from .places import DOCS, ROOT, WORK
@@ -17,6 +19,8 @@ def short(step, told):
     """One line for the terminal."""
     if step == "soak":
         return "{:.2f} of the rate with a transaction left open".format(told["held"]["rate"] / max(1, told["free"]["rate"]))
+    if step == "http":
+        return "{:.2f} of SQL".format(median(told["claim_and_complete"]["http"]) / median(told["claim_and_complete"]["sql"]))
     if step == "latency":
         return "commit to start p50 {p50:.2f} p95 {p95:.2f} p99 {p99:.2f} ms".format(**told["commit_ms"])
     text = f"{thousands(told['jobs'] / told['seconds'])} jobs/s"
@@ -43,7 +47,7 @@ def write(results, publish):
 
 
 def page(summary, pictures):
-    parts = [head(summary), promises(summary), drain(summary), enqueue(summary), latency(summary), sustained(summary), soak(summary)]
+    parts = [head(summary), promises(summary), drain(summary), enqueue(summary), latency(summary), sustained(summary), soak(summary), http(summary)]
     parts += [circumstances(summary), missing(summary)]
     text = "\n\n".join(part for part in parts if part) + "\n"
     for name in ("drain", "enqueue", "latency", "sustained"):
@@ -156,6 +160,27 @@ def soak(summary):
         "somebody leaves a transaction open, so that nothing can be cleaned up. Milliseconds from the enqueue to the start of the "
         "handler, and in the last part." + (f" {run['by']}" if "by" in run else "") + "\n\n"
         + table(["", "jobs/s", "p50", "p95", "p99", "p99 of the last part", "dead rows at the end"], rows, "lrrrrrr")
+    )
+
+
+def http(summary):
+    run = summary.http()
+    if not run:
+        return None
+    rows = []
+    for name, part in (("enqueue", run["enqueue"]), ("claim and complete", run["claim_and_complete"])):
+        http, sql = (f"{thousands(median(part[way]))} ({thousands(min(part[way]))}–{thousands(max(part[way]))})" for way in ("http", "sql"))
+        rows.append([name, http, sql, f"{median(part['http']) / median(part['sql']):.2f}"])
+    idle = [
+        [name, thousands(part["count"]), thousands(part["bytes_each"]), str(part["database_connections"])]
+        for name, part in (("claims that wait", run["idle"]["long_polls"]), ("followers of events", run["idle"]["followers"]))
+    ]
+    return (
+        f"## Over HTTP\n\n{thousands(run['jobs'])} jobs in batches of {run['batch']}, over {run['connections']} connections to a server with as many to its database, and over as "
+        f"many connections to the database; {run['rounds']} interleaved rounds, jobs in a second.\n\n"
+        + table(["", "HTTP", "SQL", "HTTP / SQL"], rows, "lrrr")
+        + f"\n\nWhat it costs a server to keep many waiting; its pool has {run['connections']} connections, and one more listens.\n\n"
+        + table(["", "at once", "bytes each", "connections to the database"], idle, "lrrr")
     )
 
 

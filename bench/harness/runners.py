@@ -60,6 +60,8 @@ def run_step(server, runner, step, options):
             return runner.run(step, url, jobs=min(options.single_jobs, jobs))
         if step == "latency":
             return runner.run(step, url, jobs=options.wake_ups)
+        if step == "http":
+            return runner.run(step, url)
         seconds = round(options.minutes * 60)
         if step == "soak":
             return runner.run(step, url, seconds_max=2 * seconds + STEP_SECONDS_MAX, seconds=seconds, rate=options.soak_rate)

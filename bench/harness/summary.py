@@ -49,6 +49,10 @@ class Summary:
         runs = self.runs("soak", "tenure")
         return runs[-1] if runs else None
 
+    def http(self):
+        runs = self.runs("http", "tenure")
+        return runs[-1] if runs else None
+
     def sustained(self, system):
         runs = self.runs("sustained", system)
         return runs[-1] if runs else None

@@ -65,6 +65,21 @@ class Tenure:
         told = self.bench(url, seconds_max, "soak", "--rate", rate, "--seconds", seconds)
         return {"jobs": told["jobs"], "seconds": told["seconds"], "rate": rate, "free": half(told["free"]), "held": half(told)}
 
+    def http(self, url, seconds_max):
+        told = self.bench(url, seconds_max, "http")
+        if told["left"]:
+            raise CommandFailed(f"{told['left']} jobs are left")
+        parts = ("enqueue", "claim_and_complete")
+        return {
+            "jobs": told["settings"]["jobs"],
+            "seconds": told["settings"]["jobs"] / told["jobs_per_second"],
+            "batch": told["settings"]["batch"],
+            "connections": told["settings"]["connections"],
+            "rounds": told["settings"]["rounds"],
+            **{part: {way: told[part][way] for way in ("http", "sql")} for part in parts},
+            "idle": told["idle"],
+        }
+
     def bench(self, url, seconds_max, *words):
         command = [self.program, "bench", *words, "--json", "--yes", "--database-url", url]
         return json.loads(call(command, seconds_max=seconds_max).strip().splitlines()[-1])
