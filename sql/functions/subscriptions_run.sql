@@ -216,7 +216,7 @@ as $$
 declare
   v_tenant integer := tenure.current_tenant();
   v_sub    tenure.subscriptions;
-  v_last   record;
+  v_last   text;
   v_any    boolean;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
@@ -226,11 +226,12 @@ begin
     return;
   end if;
   for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
-    select bool_or(x.matches) into v_any from tenure.subscription_scan(v_sub, tenure.limit_of('scan_rows_max')::integer) x;
+    -- In one look: between two of them something could come that neither has counted.
+    select bool_or(x.matches), (array_agg(tenure.cursor_text(x.epoch, x.txid, x.seq) order by x.epoch desc, x.txid desc, x.seq desc))[1] into v_any, v_last
+      from tenure.subscription_scan(v_sub, tenure.limit_of('scan_rows_max')::integer) x;
     exit when v_any is not false;
     -- Nothing in it for this reader: it need not be looked at again.
-    select x.epoch, x.txid, x.seq into v_last from tenure.subscription_scan(v_sub, tenure.limit_of('scan_rows_max')::integer) x order by x.epoch desc, x.txid desc, x.seq desc limit 1;
-    update tenure.subscriptions s set epoch = v_last.epoch, txid = v_last.txid, seq = v_last.seq where s.subscription_id = v_sub.subscription_id returning s.* into v_sub;
+    update tenure.subscriptions s set epoch = c.epoch, txid = c.txid, seq = c.seq from tenure.cursor_parts(v_last) c where s.subscription_id = v_sub.subscription_id returning s.* into v_sub;
   end loop;
   return query
     select tenure.cursor_text(x.epoch, x.txid, x.seq), x.at, x.kind, x.actor, x.on_behalf_of, x.subject, x.job_kind, x.executor, x.job_ids, x.runs, x.data, x.via

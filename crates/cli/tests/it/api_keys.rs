@@ -164,6 +164,7 @@ async fn one_tenant_never_sees_the_jobs_of_another() {
     api.refused(api.raw("GET", "/v1/jobs", &unknown, None), 404, "tenant_unknown");
 }
 
+/// Proves: S224.
 #[tokio::test]
 async fn admins_make_principals_and_keys_within_their_tenant() {
     let bench = Workbench::open().await;
@@ -176,6 +177,11 @@ async fn admins_make_principals_and_keys_within_their_tenant() {
         Some(&json!({"name": "ann", "kind": "human", "email": "ann@example.org"})),
     );
     assert_eq!((status, &made["email"]), (201, &json!("ann@example.org")));
+    let listed = api.get(&admin, "/v1/principals")["principals"].clone();
+    let ann = listed
+        .as_array()
+        .and_then(|all| all.iter().find(|one| one["name"] == "ann"));
+    assert_eq!(ann.map(|ann| &ann["email"]), Some(&json!("ann@example.org")));
     let (status, made) = api.send(
         &admin,
         "POST",

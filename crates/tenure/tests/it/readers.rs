@@ -1,6 +1,6 @@
 //! Readers of the stream: each keeps its place, and passes over nothing.
 
-use crate::fixture::{Db, enqueue, get, one, raised, refused, rows, run, try_rows, until};
+use crate::fixture::{Db, PATIENCE, enqueue, get, one, raised, refused, rows, run, try_rows, until};
 use crate::subscriptions::{subscribe, told};
 
 /// A cursor that nobody was handed would pass over what commits late.
@@ -126,4 +126,39 @@ async fn a_reader_of_rare_events_passes_over_the_rest() {
     .await;
     let subject: String = get(&c, "select subject from tenure.subscription_read('rare')", &[]).await;
     assert_eq!(subject, "word");
+}
+
+#[tokio::test]
+async fn rare_events_among_many_are_read_once_each_while_they_come() {
+    const RARE: usize = 60;
+    let db = Db::open().await;
+    let c = db.client().await;
+    subscribe(&c, "rare", "'kind.changed'", "reader", "").await;
+    let writer = db.direct().await;
+    let writing = tokio::spawn(async move {
+        for _ in 0..RARE {
+            for _ in 0..3 {
+                enqueue(&writer, "noise").await;
+            }
+            one(&writer, "select tenure.kind_set('word', '{}')", &[]).await;
+        }
+    });
+    let mut seen = Vec::new();
+    let began = std::time::Instant::now();
+    while seen.len() < RARE {
+        assert!(
+            began.elapsed() < PATIENCE,
+            "only {} of {RARE} were handed out",
+            seen.len()
+        );
+        for row in rows(&c, "select cursor from tenure.subscription_read('rare', 2)", &[]).await {
+            let cursor: String = row.get(0);
+            one(&c, "select tenure.subscription_ack('rare', $1)", &[&cursor]).await;
+            seen.push(cursor);
+        }
+    }
+    writing.await.expect("no panic");
+    seen.dedup();
+    assert_eq!(seen.len(), RARE);
+    assert_eq!(told(&c, "rare", "matched").await.as_deref(), Some("60"));
 }
