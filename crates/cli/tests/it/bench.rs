@@ -202,3 +202,46 @@ async fn a_bench_behind_closed_gates_says_which_and_how_to_open_them() {
         "usage",
     );
 }
+
+/// The limits that waiting clients have: memory each, and connections altogether.
+#[tokio::test]
+async fn work_goes_over_http_too_and_who_waits_there_costs_little() {
+    let bench = Workbench::open().await;
+    let options = [
+        "--jobs",
+        "200",
+        "--batch",
+        "20",
+        "--connections",
+        "2",
+        "--rounds",
+        "1",
+        "--idle",
+        "300",
+    ];
+    let told = bench.json(&[&["bench", "http", "--yes"][..], &options].concat());
+    assert_eq!(told["left"], 0, "{told}");
+    for part in ["enqueue", "claim_and_complete"] {
+        assert!(
+            told[part]["http_to_sql"].as_f64().is_some_and(|ratio| ratio > 0.0),
+            "{told}"
+        );
+    }
+    for sort in ["long_polls", "followers"] {
+        let idle = &told["idle"][sort];
+        assert_eq!(idle["count"], 300, "all of them wait: {told}");
+        assert!(
+            idle["bytes_each"].as_u64().is_some_and(|bytes| bytes < 64 * 1024),
+            "{told}"
+        );
+        assert!(
+            idle["database_connections"].as_u64().is_some_and(|used| used <= 3),
+            "two, and one that listens: {told}"
+        );
+    }
+    let keys = bench.run(["key", "list", "--json"]).ok();
+    assert!(
+        !keys.contains(r#""state":"valid""#),
+        "its keys are worth nothing any more: {keys}"
+    );
+}

@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 
 use super::served::{APPLICATION, Served};
 use super::way::client;
+use crate::cli::bench::ground::Ground;
 use crate::cli::bench::report::{Report, thousands};
 use crate::cli::bench::server::Server;
 use crate::errors::Outcome;
@@ -17,7 +18,7 @@ const SETTLED: Duration = Duration::from_secs(5);
 
 /// Lets so many wait, of both sorts, and tells what each costs the server.
 pub(super) async fn measure(
-    served: &Served,
+    ground: &Ground,
     server: &Server,
     count: usize,
     connections: usize,
@@ -25,6 +26,8 @@ pub(super) async fn measure(
 ) -> Outcome {
     let mut found = serde_json::Map::new();
     for (name, follows) in [("long_polls", false), ("followers", true)] {
+        // A new server for each sort: memory that one has left behind would be used by the other.
+        let served = Served::start(ground, connections).await?;
         let before = served.memory();
         let mut waiting = JoinSet::new();
         for at in 0..count {
@@ -56,6 +59,7 @@ pub(super) async fn measure(
         let (after, used) = (served.memory(), server.connections(APPLICATION).await?);
         let alive = waiting.len();
         waiting.abort_all();
+        served.stop().await;
         let each = before
             .zip(after)
             .map(|(before, after)| after.saturating_sub(before) / count as u64);

@@ -135,10 +135,10 @@ impl Http {
             report.facts.add(name, told);
         }
         report.put("jobs_per_second", &median(&by_http.work))?;
-        if plan.idle > 0 {
-            idle::measure(&served, &server, plan.idle, plan.connections, &mut report).await?;
-        }
         served.stop().await;
+        if plan.idle > 0 {
+            idle::measure(ground, &server, plan.idle, plan.connections, &mut report).await?;
+        }
         report.put("left", &server.left().await?)?;
         Ok(report)
     }

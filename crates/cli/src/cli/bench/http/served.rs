@@ -50,6 +50,8 @@ impl Served {
                 "127.0.0.1:0",
                 "--json",
                 "--no-services",
+                "--log",
+                "warn",
                 "--connections",
                 &connections,
             ])
