@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use tenure_core::api_key::ApiKey;
 use tenure_core::{codes, limits, names};
 
-use crate::connect::{Choice, Context as Saved, Contexts, Named, Place, guarded, without_password};
+use crate::connect::{Choice, Context as Saved, Contexts, Named, Place, guarded};
 use crate::errors::{Outcome, refuse};
 use crate::output::{Column, Output};
+use crate::settings::masked;
 
 const LIST: &[Column] = &[
     Column("CONTEXT", "context"),
@@ -191,7 +192,7 @@ fn here(place: &Place) -> Outcome<Value> {
             (shown(&saved, &name, saved.get(&name)?), by)
         }
         None => match place.choice()? {
-            Choice::Given { url, by } => (json!({"database": without_password(&url).0}), by),
+            Choice::Given { url, by } => (json!({"database": masked(&url)}), by),
             Choice::Private { data_dir, default } => (
                 json!({"database": format!("that of `tenure dev` on {}", data_dir.display())}),
                 if default { "nothing else" } else { "--data-dir" },

@@ -19,10 +19,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::cli::{migrate_to, migrated_sentence, open_all_gates};
-use crate::connect::{Choice, Place, in_tenant, without_password};
+use crate::connect::{Choice, Place, in_tenant};
 use crate::errors::{Failure, Outcome, refuse};
 use crate::http::{self, Limits, Server};
 use crate::output::{Format, Output, step};
+use crate::settings::masked;
 use crate::stop::{Stop, closed};
 use crate::webhooks::{self, Reach};
 
@@ -99,7 +100,7 @@ impl Dev {
             Ok(opened) => opened,
             Err(failure) => return running.stop(Some(failure)).await,
         };
-        let (shown, _) = without_password(&url);
+        let shown = masked(&url);
         running.announce(&choice, &shown, tcp_url.as_deref(), &gates, &api)?;
         running.serve(&url, api, &mut stop).await
     }

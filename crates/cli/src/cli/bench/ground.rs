@@ -8,9 +8,10 @@ use tenure_core::codes;
 
 use super::load::KIND;
 use crate::cli::{migrate_to, open_all_gates};
-use crate::connect::{Choice, Place, in_tenant, without_password};
+use crate::connect::{Choice, Place, in_tenant};
 use crate::errors::{Outcome, refuse};
 use crate::output::{Output, ask, step};
+use crate::settings::masked;
 use crate::temporary::{self, Setting};
 
 /// What a server of our own runs with unless told otherwise: checkpoints and vacuum as a busy server has them.
@@ -122,7 +123,7 @@ async fn migrated(place: &Place, url: &str, out: Output) -> Outcome {
 
 /// Jobs with their history in somebody's database are not made unasked.
 fn confirm(url: &str) -> Outcome {
-    let (shown, _) = without_password(url);
+    let shown = masked(url);
     if !io::stdin().is_terminal() {
         return Err(refuse(
             codes::USAGE,
