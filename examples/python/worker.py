@@ -21,11 +21,11 @@ def work(job):
         return call(f"/{job['job_id']}/{verb}", token=job["token"], **more)
 
     try:
-        for number in range(job["payload"]["to"]):
+        for _ in range(job["payload"]["to"]):
             time.sleep(0.1)  # Here the real work would be done.
             if tell("heartbeat")["status"] == "cancel":
                 return tell("acknowledge-cancel")
-        return tell("complete", result={"counted_to": number + 1})
+        return tell("complete", result={"counted_to": job["payload"]["to"]})
     except urllib.error.HTTPError as refusal:  # The lease was lost: somebody else has the job now.
         return json.load(refusal)
     except Exception as error:

@@ -35,7 +35,7 @@ pub(super) fn welcome(
     }
     line("gates", &format!("open: {}", gates.join(", ")));
     match api.url() {
-        Some(url) => line("api", &format!("{url}, described at {url}/openapi.json")),
+        Some(url) => line("api", &format!("{url}, explained at {url}/docs")),
         None => line("api", "not served: this login is no member of tenure_server"),
     }
     match &api.key {
@@ -48,7 +48,7 @@ pub(super) fn welcome(
         ),
         None => line("key", &format!("{tenure} key create NAME --role ROLE makes one")),
     }
-    line("services", "reaper and retention run here");
+    line("services", "reaper, retention, subscriptions and webhooks run here");
     let (enqueue, wait) = match worker {
         true => {
             line("worker", "one for jobs of the kind hello runs here");

@@ -22,7 +22,7 @@ pub(crate) fn shown(field: &str, value: &Value) -> String {
 
 /// Whether a field is told by its name to hold a time.
 fn moment(field: &str, text: &str) -> Option<Timestamp> {
-    let timely = ["at", "until", "due", "clock", "deadline"];
+    let timely = ["at", "until", "since", "due", "clock", "deadline"];
     let last = field.rsplit('_').next().unwrap_or(field);
     timely.contains(&last).then(|| text.parse().ok())?
 }
