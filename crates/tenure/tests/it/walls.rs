@@ -91,7 +91,7 @@ pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
     rows(c, subscribe, &[]).await;
     until(
         c,
-        "select tenure.subscription_run() ->> 'made' <> '0'",
+        "select coalesce(tenure.subscription_run() ->> 'made' <> '0', false)",
         &[],
         "something to send",
     )
