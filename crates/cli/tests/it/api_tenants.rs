@@ -22,6 +22,8 @@ fn the_suite_of_the_api_holds_for_a_second_tenant_and_sees_nothing_of_the_first(
             "api_reads::",
             "agent_queue::",
             "python::",
+            "webhooks::",
+            "live::who_follows",
         ])
         .args(["--test-threads", "2"])
         .env(AS_SECOND, "1");
@@ -46,6 +48,7 @@ impl Theirs {
         let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
         first(&["job", "enqueue", "secret_kind", "--payload", "{\"word\": \"xyzzy\"}"]);
         let held = read(&first(&["job", "claim", "--kind", "secret_kind", "--start"]))["job"].clone();
+        first(&["subscription", "create", "secret_subscription", "job.*"]);
         let letters = first(&["dead-letter", "list", "--limit", "1"]);
         let keys = first(&["key", "list"]);
         Theirs {
@@ -64,6 +67,7 @@ impl Theirs {
             .replace("{id}", &pick(&self.letter, nobody))
             .replace("{kind}", &pick("secret_kind", "nobodys_kind"))
             .replace("{prefix}", &pick(&self.prefix, "nobodys0"))
+            .replace("{name}", &pick("secret_subscription", "nobodys_subscription"))
             .replace("{login}", "nobodys_login")
             .replace("{executor}", "Agent")
     }
@@ -79,7 +83,8 @@ fn body(path: &str, token: &str) -> Option<Value> {
         "snooze" => json!({"token": token, "seconds": 1}),
         "cancel" | "dead-letter" => json!({"reason": "x"}),
         "triage" => json!({"status": "closed"}),
-        "retry" | "replay" | "pause" | "resume" => json!({}),
+        "retry" | "replay" | "pause" | "resume" | "rotate" => json!({}),
+        "ack" => json!({"cursor": "0.0.0"}),
         _ => return None,
     })
 }
@@ -102,7 +107,7 @@ async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
     let mut asked = 0;
     let (_, document) = api.raw("GET", "/openapi.json", &[], None);
     for (path, methods) in document["paths"].as_object().expect("paths") {
-        let named = ["{job_id}", "{id}", "{kind}", "{prefix}"]
+        let named = ["{job_id}", "{id}", "{kind}", "{prefix}", "{name}"]
             .iter()
             .any(|name| path.contains(name));
         for method in methods.as_object().expect("methods").keys().filter(|_| named) {
@@ -136,6 +141,7 @@ async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
         ("/v1/jobs?correlation_id=c+1", "jobs"),
         ("/v1/dead-letters", "dead_letters"),
         ("/v1/kinds", "kinds"),
+        ("/v1/subscriptions", "subscriptions"),
     ] {
         assert_eq!(api.get(&ours, path)[field], json!([]), "{path}");
     }

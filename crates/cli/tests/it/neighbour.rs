@@ -43,6 +43,9 @@ pub(crate) fn prepare(url: &str) -> Result<(), String> {
     for principal in ["shop", "ann", "root", "all", "both"] {
         run(&["key", "create", principal, "--role", "viewer"])?;
     }
+    for name in ["ledger", "repair", "hook"] {
+        run(&["subscription", "create", name, "*", "--from", "start"])?;
+    }
     run(&["tenant", "create", SECOND])?;
     run(&["--tenant", SECOND, "gate", "open", "--all"])?;
     Ok(())

@@ -41,15 +41,20 @@ async fn a_worker_in_python_claims_beats_completes_and_acknowledges_a_cancel() {
         Answer::from(output).ok().trim().to_owned()
     };
     let state = |job: &str| api.get(&operator, &format!("/v1/jobs/{job}"));
-    let (short, bad) = (enqueue("2"), enqueue("0"));
+    let (short, none) = (enqueue("2"), enqueue("0"));
+    let bad = api.post(&both, "/v1/jobs", json!({"kind": "count"}))["job_id"].clone();
+    let bad = bad.as_str().expect("an id");
     let mut command = worker(&api, &both);
     let _running = Running(command.stdout(Stdio::null()).spawn().expect("python3 runs"));
     let done = eventually("the worker to count to two", || {
         Some(state(&short)).filter(|job| job["state"] == "succeeded")
     });
     assert_eq!(done["result"], json!({"counted_to": 2}));
-    let failed = eventually("the worker to say that it has nothing to count", || {
-        Some(state(&bad)).filter(|job| job["error_message"].is_string())
+    eventually("the worker to count to nothing", || {
+        Some(state(&none)).filter(|job| job["state"] == "succeeded")
+    });
+    let failed = eventually("the worker to say that it cannot count so", || {
+        Some(state(bad)).filter(|job| job["error_message"].is_string())
     });
     assert_eq!(failed["state"], "retry_waiting", "{failed}");
 
