@@ -9,7 +9,7 @@ fn names_and_sqlstates_are_unique_and_read_back() {
     let names: BTreeSet<_> = codes::ALL.iter().map(|code| code.name).collect();
     assert_eq!(names.len(), codes::ALL.len());
     let states: Vec<_> = codes::ALL.iter().filter_map(|code| code.sqlstate).collect();
-    let expected: Vec<String> = (1..=49).map(|n| format!("TN{n:03}")).collect();
+    let expected: Vec<String> = (1..=states.len()).map(|n| format!("TN{n:03}")).collect();
     assert_eq!(states, expected, "numbered without gaps, in order");
     for code in codes::ALL {
         assert_eq!(codes::by_name(code.name), Some(*code));
