@@ -158,7 +158,6 @@ mod tests {
         ] {
             let outgoing = Outgoing {
                 delivery_id: uuid::Uuid::nil(),
-                subscription: "x".to_owned(),
                 url: url.to_owned(),
                 body: "{}".to_owned(),
                 attempt: 1,

@@ -245,8 +245,6 @@ pub async fn subscription_run(client: &impl GenericClient) -> Result<Step> {
 pub struct Outgoing {
     /// The delivery.
     pub delivery_id: Uuid,
-    /// The subscription.
-    pub subscription: String,
     /// Where to.
     pub url: String,
     /// What, to the byte.
@@ -260,25 +258,16 @@ pub struct Outgoing {
 }
 
 impl FromRow for Outgoing {
-    const COLUMNS: &'static [&'static str] = &[
-        "delivery_id",
-        "subscription",
-        "url",
-        "body",
-        "attempt",
-        "secret",
-        "secret_before",
-    ];
+    const COLUMNS: &'static [&'static str] = &["delivery_id", "url", "body", "attempt", "secret", "secret_before"];
 
     fn from_row(row: &Row) -> Result<Outgoing, tokio_postgres::Error> {
         Ok(Outgoing {
             delivery_id: row.try_get(0)?,
-            subscription: row.try_get(1)?,
-            url: row.try_get(2)?,
-            body: row.try_get(3)?,
-            attempt: row.try_get(4)?,
-            secret: row.try_get(5)?,
-            secret_before: row.try_get(6)?,
+            url: row.try_get(1)?,
+            body: row.try_get(2)?,
+            attempt: row.try_get(3)?,
+            secret: row.try_get(4)?,
+            secret_before: row.try_get(5)?,
         })
     }
 }
