@@ -36,5 +36,15 @@ as $$
     when 'metrics_rows_max'        then 10000
     when 'metrics_samples_max'     then 500
     when 'metrics_window_seconds_max' then 900
+    when 'interval_seconds_min'    then 10
+    when 'interval_seconds_max'    then 31622400
+    when 'expression_chars_max'    then 200
+    when 'jitter_seconds_max'      then 86400
+    when 'backfill_slots_max'      then 1000
+    when 'slots_waiting_max'       then 100
+    when 'catch_up_slots_max'      then 1000
+    when 'slots_per_schedule_max'  then 100
+    when 'preview_slots_max'       then 1000
+    when 'schedule_rows_max'       then 500
   end
 $$;

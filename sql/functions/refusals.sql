@@ -20,7 +20,9 @@ as $$
     ('cursor_invalid', 'TN040'), ('arguments_mismatched', 'TN041'), ('text_invalid', 'TN042'), ('value_unknown', 'TN043'),
     ('executor_name_shared', 'TN044'), ('kind_not_found', 'TN045'), ('key_invalid', 'TN046'), ('principal_unknown', 'TN047'),
     ('principal_exists', 'TN048'), ('key_not_found', 'TN049'), ('subscription_unknown', 'TN050'), ('subscription_exists', 'TN051'),
-    ('delivery_unknown', 'TN052')
+    ('delivery_unknown', 'TN052'), ('schedule_unknown', 'TN053'), ('schedule_exists', 'TN054'), ('expression_invalid', 'TN055'),
+    ('zone_unknown', 'TN056'), ('expression_never_fires', 'TN057'), ('expression_too_frequent', 'TN058'),
+    ('range_invalid', 'TN059'), ('backfill_too_large', 'TN060')
 $$;
 
 -- Raises the refusal. Never returns.

@@ -121,6 +121,14 @@ codes! {
     SUBSCRIPTION_UNKNOWN       "subscription_unknown"       Some("TN050"), 404, EXIT_NOT_FOUND,            "There is no such subscription in this tenant.";
     SUBSCRIPTION_EXISTS        "subscription_exists"        Some("TN051"), 409, EXIT_REFUSED,              "A subscription of this name exists already.";
     DELIVERY_UNKNOWN           "delivery_unknown"           Some("TN052"), 404, EXIT_NOT_FOUND,            "There is no such delivery in this tenant.";
+    SCHEDULE_UNKNOWN           "schedule_unknown"           Some("TN053"), 404, EXIT_NOT_FOUND,            "There is no such schedule in this tenant.";
+    SCHEDULE_EXISTS            "schedule_exists"            Some("TN054"), 409, EXIT_REFUSED,              "A schedule of this name exists already.";
+    EXPRESSION_INVALID         "expression_invalid"         Some("TN055"), 422, EXIT_REFUSED,              "The cron expression cannot be read.";
+    ZONE_UNKNOWN               "zone_unknown"               Some("TN056"), 422, EXIT_REFUSED,              "There is no such time zone.";
+    EXPRESSION_NEVER_FIRES     "expression_never_fires"     Some("TN057"), 422, EXIT_REFUSED,              "The schedule would never have a slot.";
+    EXPRESSION_TOO_FREQUENT    "expression_too_frequent"    Some("TN058"), 422, EXIT_REFUSED,              "The schedule would have slots too often.";
+    RANGE_INVALID              "range_invalid"              Some("TN059"), 422, EXIT_REFUSED,              "A range ends before it starts.";
+    BACKFILL_TOO_LARGE         "backfill_too_large"         Some("TN060"), 413, EXIT_REFUSED,              "The backfill has too many slots.";
     SCHEMA_MISSING             "schema_missing"             None,          503, EXIT_SCHEMA,               "The database has no Tenure schema.";
     SCHEMA_TOO_OLD             "schema_too_old"             None,          503, EXIT_SCHEMA,               "The schema is older than this program supports.";
     SCHEMA_TOO_NEW             "schema_too_new"             None,          503, EXIT_SCHEMA,               "The schema is newer than this program supports.";

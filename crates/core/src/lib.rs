@@ -7,6 +7,7 @@
 //! |---|---|
 //! | what may happen to a job? | [`transitions`] |
 //! | when does a failed job come back? | [`backoff`] |
+//! | when does a schedule have its slots? | [`rhythm`] |
 //! | what may a payload hold? | [`payload`] |
 //! | what is hidden in an error text? | [`masking`] |
 //! | which refusals exist? | [`codes`] |
@@ -25,9 +26,11 @@ pub mod names;
 pub mod payload;
 pub mod priority;
 pub mod refusal;
+pub mod rhythm;
 pub mod traceparent;
 pub mod transitions;
 
 pub use codes::Code;
 pub use refusal::Refusal;
+pub use rhythm::Rhythm;
 pub use transitions::JobState;

@@ -82,4 +82,24 @@ limits! {
     METRICS_SAMPLES_MAX: usize = 500, "metrics_samples_max";
     /// How far back the metrics count what happened since they were last asked.
     METRICS_WINDOW_SECONDS_MAX: i64 = 900, "metrics_window_seconds_max";
+    /// The shortest interval of a schedule.
+    INTERVAL_SECONDS_MIN: i64 = 10, "interval_seconds_min";
+    /// The longest interval of a schedule: 366 days.
+    INTERVAL_SECONDS_MAX: i64 = 31_622_400, "interval_seconds_max";
+    /// Characters of a cron expression.
+    EXPRESSION_CHARS_MAX: usize = 200, "expression_chars_max";
+    /// How far a run may be spread behind its slot: one day.
+    JITTER_SECONDS_MAX: i64 = 86_400, "jitter_seconds_max";
+    /// Slots that one backfill plans.
+    BACKFILL_SLOTS_MAX: i64 = 1000, "backfill_slots_max";
+    /// Slots of one schedule that may wait behind a run under way.
+    SLOTS_WAITING_MAX: i64 = 100, "slots_waiting_max";
+    /// Missed slots that one tick of a schedule looks at.
+    CATCH_UP_SLOTS_MAX: i64 = 1000, "catch_up_slots_max";
+    /// Slots of one schedule that one tick starts.
+    SLOTS_PER_SCHEDULE_MAX: i64 = 100, "slots_per_schedule_max";
+    /// Slots that one preview shows.
+    PREVIEW_SLOTS_MAX: i64 = 1000, "preview_slots_max";
+    /// Schedules that one tick takes.
+    SCHEDULE_ROWS_MAX: i64 = 500, "schedule_rows_max";
 }

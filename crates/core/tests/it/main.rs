@@ -10,6 +10,7 @@ mod names;
 mod payload;
 mod priority;
 mod purity;
+mod rhythm;
 mod traceparent;
 mod transitions;
 
