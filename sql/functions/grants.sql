@@ -13,7 +13,8 @@ grant execute on function
   tenure.refusal_codes, tenure.check_number, tenure.acts_as, tenure.may_see, tenure.priority_of,
   tenure.config_list, tenure.config_get, tenure.tenant_list, tenure.executor_list, tenure.stale_check, tenure.kind_list, tenure.kind_show,
   tenure.event_list, tenure.stream_lag, tenure.job_show, tenure.job_list, tenure.job_ended, tenure.job_timeline, tenure.job_explain, tenure.job_payload, tenure.job_lease,
-  tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.metrics, tenure.partition_list, tenure.event_end, tenure.subscription_list, tenure.delivery_list
+  tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.metrics, tenure.partition_list, tenure.event_end, tenure.subscription_list, tenure.delivery_list,
+  tenure.schedule_list, tenure.schedule_show, tenure.schedule_slots, tenure.schedule_at
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- ... and views with what is under them, but never a token and never a payload.
@@ -24,7 +25,7 @@ grant select on
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 grant select (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds, backoff_jitter_percent, run_timeout_seconds,
   renewals_max, on_exhausted, payload_classification, source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id,
-  run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at, cleaned_at, traceparent)
+  run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at, cleaned_at, traceparent, on_lost)
   on tenure.jobs to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 grant select (lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, renewals, held)
   on tenure.leases to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -56,7 +57,9 @@ to tenure_server, tenure_worker;
 grant execute on function
   tenure.job_cancel, tenure.job_retry, tenure.job_dead_letter, tenure.dead_letter_triage, tenure.dead_letter_replay_preview, tenure.dead_letter_replay, tenure.gate_set,
   tenure.kind_pause, tenure.kind_resume, tenure.job_reap, tenure.job_sweep, tenure.partition_upkeep, tenure.subscription_create,
-  tenure.subscription_pause, tenure.subscription_resume, tenure.subscription_rotate, tenure.subscription_delete, tenure.subscription_run, tenure.delivery_retry, tenure.delivery_sweep
+  tenure.subscription_pause, tenure.subscription_resume, tenure.subscription_rotate, tenure.subscription_delete, tenure.subscription_run, tenure.delivery_retry, tenure.delivery_sweep,
+  tenure.schedule_create, tenure.schedule_update, tenure.schedule_put, tenure.schedule_pause, tenure.schedule_resume, tenure.schedule_delete, tenure.schedule_run,
+  tenure.schedule_backfill, tenure.slot_sweep
 to tenure_server, tenure_admin, tenure_operator;
 
 -- Admins configure their tenant.
@@ -65,5 +68,5 @@ grant execute on function
   tenure.key_revoke
 to tenure_server, tenure_admin;
 
--- Servers act for keys, and send what goes to webhooks: only they see its secrets.
-grant execute on function tenure.key_check, tenure.act_as, tenure.keys_used, tenure.delivery_claim, tenure.delivery_end to tenure_server;
+-- Servers act for keys, plan and start what is scheduled, and send what goes to webhooks: only they see its secrets.
+grant execute on function tenure.key_check, tenure.act_as, tenure.keys_used, tenure.delivery_claim, tenure.delivery_end, tenure.schedule_take, tenure.schedule_advance to tenure_server;

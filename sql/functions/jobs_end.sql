@@ -20,6 +20,8 @@ begin
              tenure.cut_text(tenure.mask_text(e.error_message), tenure.limit_of('error_message_bytes_max')::integer) as error_message,
              e.delay_seconds, e.result, e.result_ref, e.cancel_reason, e.cancel_requested_at,
              j.priority, j.deadline_at, j.attempts_max, j.on_exhausted, j.backoff_base_seconds, j.backoff_jitter_percent,
+             -- Nobody knows how far it came, and it may not be run twice.
+             j.on_lost = 'fail' and e.outcome in ('expired', 'timed_out') and e.started_at is not null as is_lost,
              -- Only the handler's own success or an operator's word stands above a cancel request.
              case
                when e.outcome in ('succeeded', 'moved', 'cancelled') then e.outcome
@@ -42,7 +44,7 @@ begin
                when d.never_started and 1 + (select count(*) from tenure.attempts a where a.job_id = d.job_id and a.outcome = 'expired' and a.started_at is null)
                  < 2 * d.attempts_max then 'retry_waiting'
                when d.never_started then 'dead_letter'
-               when d.verdict = 'failed_permanently' or d.spent >= d.attempts_max then case d.on_exhausted when 'fail' then 'failed' else 'dead_letter' end
+               when d.verdict = 'failed_permanently' or d.is_lost or d.spent >= d.attempts_max then case d.on_exhausted when 'fail' then 'failed' else 'dead_letter' end
                else 'retry_waiting'
              end as becomes
         from ended d
@@ -61,7 +63,7 @@ begin
         error_code, error_class, error_message, result, result_ref)
       select p.job_id, p.run, p.tenant_id, p.lane, greatest(p.attempt, 0), p.verdict, p.becomes, p.becomes in ('succeeded', 'failed', 'cancelled', 'dead_letter'),
              p.token, p.owner, p.holder, p.leased_at, p.started_at, greatest(p_now, p.started_at), p.comes_due, p_actor, p.cancel_reason,
-             coalesce(p.error_code, case when p.never_started and p.becomes = 'dead_letter' then 'never_started' when p.verdict in ('expired', 'timed_out', 'renewals_exceeded') then p.verdict end),
+             coalesce(p.error_code, case when p.never_started and p.becomes = 'dead_letter' then 'never_started' when p.is_lost then 'stale_timeout' when p.verdict in ('expired', 'timed_out', 'renewals_exceeded') then p.verdict end),
              p.error_class, p.error_message, p.result, p.result_ref
         from placed p
     ), put_ready as (
@@ -76,8 +78,7 @@ begin
         final_error, error_code, error_class, fingerprint, moved_at, moved_by)
       select gen_random_uuid(), p.tenant_id, p.job_id, p.run, j.kind, j.executor, j.event_domain, j.priority, greatest(p.spent, 0), j.attempts_max, j.payload_classification, j.payload,
              j.source_ref, j.target_ref, j.payload_ref, j.idempotency_key, j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.source_system,
-             j.enqueued_by, j.created_at, t.final_error, coalesce(p.error_code, p.verdict), p.error_class,
-             tenure.error_fingerprint(j.kind, coalesce(p.error_code, p.verdict), t.final_error), p_now, p_actor
+             j.enqueued_by, j.created_at, t.final_error, t.code, p.error_class, tenure.error_fingerprint(j.kind, t.code, t.final_error), p_now, p_actor
         from placed p
         cross join lateral (
           select j.kind, j.executor, j.event_domain, j.priority, j.attempts_max, j.payload_classification, j.payload, j.source_ref, j.target_ref, j.payload_ref, j.idempotency_key,
@@ -91,7 +92,7 @@ begin
           when p.verdict = 'timed_out' then 'The run took longer than its kind allows.'
           when p.verdict = 'renewals_exceeded' then 'The lease was renewed more often than the kind allows.'
           when p.error_code ~ '\S' then p.error_code
-          else p.verdict end as final_error) t
+          else p.verdict end as final_error, coalesce(p.error_code, case when p.is_lost then 'stale_timeout' end, p.verdict) as code) t
        where p.becomes = 'dead_letter'
     ), told as (
       insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, runs)
@@ -106,6 +107,9 @@ begin
        order by array_position(array['job.expired', 'job.timed_out', 'job.failed'], m.kind) nulls last
     )
     select p.job_id, p.becomes, p.comes_due from placed p;
+  if exists (select from tenure.lanes l where l.lane = any (array(select e.lane from unnest(p_ends) e)) and l.planned) then
+    perform tenure.slots_end(p_now, p_actor, array(select e.job_id from unnest(p_ends) e));
+  end if;
 end
 $$;
 
@@ -198,6 +202,9 @@ begin
   select b.job_ids, b.ended, b.limited into v_gone from batch b;
   if v_gone.ended > 0 then
     perform tenure.lease_count_down(array[v_token], array[v_lease.lane], array[v_gone.ended]);
+    if exists (select from tenure.lanes l where l.lane = v_lease.lane and l.planned) then
+      perform tenure.slots_end(p_now, p_caller.principal, v_gone.job_ids);
+    end if;
   end if;
   -- A slot of a limited kind is free: whoever waits for one may not have seen it.
   if v_gone.limited and p_tuning.notify_open then
@@ -311,6 +318,9 @@ begin
     from counted c;
   if v_gone.tokens is not null then
     perform tenure.lease_count_down(v_gone.tokens, v_gone.lanes, v_gone.ended);
+    if v_gone.succeeded > 0 and exists (select from tenure.lanes l where l.lane = any (v_gone.lanes) and l.planned) then
+      perform tenure.slots_end(p_now, p_caller.principal, p_job_ids);
+    end if;
   end if;
   -- A slot of a limited kind is free: whoever waits for one may not have seen it.
   if v_gone.freed is not null and p_tuning.notify_open then

@@ -41,6 +41,7 @@ begin
     'retention_seconds', coalesce(v_kind.retention_seconds, tenure.setting_integer(v_tenant, 'retention.succeeded_seconds')),
     'on_exhausted', coalesce(v_kind.on_exhausted, 'dead_letter'),
     'concurrency_max', v_kind.concurrency_max,
+    'catch_up', coalesce(v_kind.catch_up, case when v_kind.event_domain = 'agent' or exists (select from tenure.executors e where e.name = v_kind.executor and e.nature = 'agent') then 'none' else 'latest_only' end),
     'paused_at', v_kind.paused_at, 'paused_by', v_kind.paused_by, 'pause_note', v_kind.pause_note,
     'description', coalesce(v_kind.description, ''),
     'updated_at', v_kind.updated_at, 'updated_by', v_kind.updated_by);
@@ -67,7 +68,7 @@ begin
   end if;
   for v_field in select f from jsonb_object_keys(p_policy) f loop
     perform tenure.check_word('value_unknown', 'field of a policy', v_field, array['executor', 'event_domain', 'attempts_max', 'backoff_base_seconds',
-      'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max', 'on_exhausted', 'description']);
+      'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max', 'catch_up', 'on_exhausted', 'description']);
     if v_field in ('attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max')
        and jsonb_typeof(p_policy -> v_field) <> 'null' then
       if jsonb_typeof(p_policy -> v_field) <> 'number' or (p_policy -> v_field)::numeric <> trunc((p_policy -> v_field)::numeric)
@@ -90,6 +91,9 @@ begin
   perform tenure.check_executor(v_new.executor);
   perform tenure.check_word('value_unknown', 'event domain', v_new.event_domain, (select array_agg(d.domain order by d.domain) from tenure.event_domains d));
   perform tenure.check_word('value_unknown', 'on_exhausted', v_new.on_exhausted, array['dead_letter', 'fail']);
+  if v_new.catch_up is not null then
+    perform tenure.check_word('value_unknown', 'catch_up', v_new.catch_up, array['latest_only', 'every_plan', 'none']);
+  end if;
   if v_new.lease_seconds > v_new.lease_seconds_max then
     perform tenure.refuse('lease_seconds_out_of_range', format('lease_seconds is %s, lease_seconds_max only %s.', v_new.lease_seconds, v_new.lease_seconds_max),
       'The usual lease of a kind cannot be longer than its longest.', 'Raise lease_seconds_max or lower lease_seconds.');
@@ -98,14 +102,14 @@ begin
   v_new.limit_settles_at := case when v_new.concurrency_max is null then null when v_old.concurrency_max is null then 'infinity' else v_old.limit_settles_at end;
   v_new.limited_after := case when v_new.concurrency_max is not null then v_old.limited_after end;
   insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
-    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max, limit_settles_at, limited_after, on_exhausted, description, updated_at, updated_by)
+    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max, limit_settles_at, limited_after, catch_up, on_exhausted, description, updated_at, updated_by)
   values (v_caller.tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max, v_new.backoff_base_seconds, v_new.backoff_jitter_percent,
-    v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max, v_new.limit_settles_at, v_new.limited_after,
+    v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max, v_new.limit_settles_at, v_new.limited_after, v_new.catch_up,
     v_new.on_exhausted, v_new.description, v_now, v_caller.principal)
   on conflict (tenant_id, kind) do update set executor = excluded.executor, event_domain = excluded.event_domain, attempts_max = excluded.attempts_max,
     backoff_base_seconds = excluded.backoff_base_seconds, backoff_jitter_percent = excluded.backoff_jitter_percent, lease_seconds = excluded.lease_seconds,
     lease_seconds_max = excluded.lease_seconds_max, renewals_max = excluded.renewals_max, run_timeout_seconds = excluded.run_timeout_seconds,
-    retention_seconds = excluded.retention_seconds, concurrency_max = excluded.concurrency_max, limit_settles_at = excluded.limit_settles_at, limited_after = excluded.limited_after, on_exhausted = excluded.on_exhausted, description = excluded.description,
+    retention_seconds = excluded.retention_seconds, concurrency_max = excluded.concurrency_max, limit_settles_at = excluded.limit_settles_at, limited_after = excluded.limited_after, catch_up = excluded.catch_up, on_exhausted = excluded.on_exhausted, description = excluded.description,
     updated_at = excluded.updated_at, updated_by = excluded.updated_by;
   if v_old.concurrency_max is null and v_new.concurrency_max is not null then
     -- In the order of ids, as ends lock them.

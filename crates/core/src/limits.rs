@@ -91,7 +91,7 @@ limits! {
     /// How far a run may be spread behind its slot: one day.
     JITTER_SECONDS_MAX: i64 = 86_400, "jitter_seconds_max";
     /// Slots that one backfill plans.
-    BACKFILL_SLOTS_MAX: i64 = 1000, "backfill_slots_max";
+    BACKFILL_SLOTS_MAX: usize = 1000, "backfill_slots_max";
     /// Slots of one schedule that may wait behind a run under way.
     SLOTS_WAITING_MAX: i64 = 100, "slots_waiting_max";
     /// Missed slots that one tick of a schedule looks at.
@@ -99,7 +99,7 @@ limits! {
     /// Slots of one schedule that one tick starts.
     SLOTS_PER_SCHEDULE_MAX: i64 = 100, "slots_per_schedule_max";
     /// Slots that one preview shows.
-    PREVIEW_SLOTS_MAX: i64 = 1000, "preview_slots_max";
+    PREVIEW_SLOTS_MAX: usize = 1000, "preview_slots_max";
     /// Schedules that one tick takes.
     SCHEDULE_ROWS_MAX: i64 = 500, "schedule_rows_max";
 }

@@ -16,6 +16,7 @@ pub mod migrate;
 pub mod pool;
 #[cfg(feature = "private")]
 pub mod private;
+pub mod schedules;
 pub mod services;
 pub mod store;
 pub mod testing;

@@ -5,6 +5,7 @@
 
 pub mod reaper;
 pub mod retention;
+pub mod scheduler;
 pub mod subscriptions;
 
 use std::future::Future;

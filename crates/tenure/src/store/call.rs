@@ -123,6 +123,13 @@ impl<'a> Call<'a> {
         Ok(rows?)
     }
 
+    /// The only row of a function that answers with one or refuses.
+    pub(super) async fn one<T: FromRow>(self, client: &impl GenericClient) -> Result<T> {
+        let function = self.function;
+        let mut rows = self.rows(client).await?;
+        rows.pop().ok_or_else(|| missing(function).into())
+    }
+
     /// The value of a `jsonb` function, or the refusal it carries.
     pub(super) async fn value(self, client: &impl GenericClient) -> Result<Value> {
         let value: Option<Value> = self.scalar(client).await?;
@@ -176,6 +183,15 @@ fn unreadable(function: &str, error: &serde_json::Error) -> tenure_core::Refusal
         tenure_core::codes::DATABASE_ERROR,
         format!("The answer of tenure.{function} cannot be read."),
         error.to_string(),
+        "Check that program and schema belong together: tenure doctor.",
+    )
+}
+
+fn missing(function: &str) -> tenure_core::Refusal {
+    tenure_core::Refusal::new(
+        tenure_core::codes::DATABASE_ERROR,
+        format!("tenure.{function} answered with no row."),
+        "It answers with one, or refuses.",
         "Check that program and schema belong together: tenure doctor.",
     )
 }

@@ -29,6 +29,7 @@ pub mod leases;
 mod payload;
 pub mod principals;
 pub mod retention;
+pub mod schedules;
 pub mod subscriptions;
 pub mod tenants;
 mod timestamp;
