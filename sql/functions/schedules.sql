@@ -160,7 +160,7 @@ language plpgsql stable
 as $$
 begin
   return p_text ~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)$' and p_text::timestamptz is not null;
-exception when datetime_field_overflow or invalid_datetime_format then
+exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
   return false;
 end
 $$;
@@ -341,6 +341,7 @@ begin
       'Who deletes a schedule would leave it to itself.', 'Wait for its end, or cancel it with tenure.job_cancel(job, reason); pause the schedule, so that no other comes.');
   end if;
   perform tenure.slots_supersede(v_schedule.schedule_id, v_now, 'The schedule was deleted.', true);
+  update tenure.planned_slots p set owes_next = false where p.schedule_id = v_schedule.schedule_id and p.owes_next;
   update tenure.schedules s set deleted_at = v_now, next_at = null where s.schedule_id = v_schedule.schedule_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.deleted', v_caller.principal, p_on_behalf_of, p_name, '{}');
   return jsonb_build_object('name', p_name, 'deleted_at', v_now);

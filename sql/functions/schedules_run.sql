@@ -20,7 +20,7 @@ begin
     v_ids := v_ids || array(
       select s.schedule_id from tenure.schedules s
        where s.schedule_id = any (array(select distinct o.schedule_id from (select p.schedule_id from tenure.planned_slots p where p.owes_next limit p_limit) o))
-         and s.schedule_id <> all (v_ids)
+         and s.schedule_id <> all (v_ids) and s.deleted_at is null
        limit p_limit - cardinality(v_ids) for no key update skip locked);
   end if;
   return query
@@ -123,15 +123,17 @@ begin
 
   -- 4. When to look again: at the first slot that is planned and waits for nobody, at once where there is more to catch up, or never.
   with plans as materialized (
-    select x.schedule_id, x.latest, x.error_code, x.error_message
-      from jsonb_to_recordset(p_plans) x (schedule_id integer, latest timestamptz, error_code text, error_message text)
+    select x.schedule_id, x.latest, x.next, x.error_code, x.error_message
+      from jsonb_to_recordset(p_plans) x (schedule_id integer, latest timestamptz, next timestamptz, error_code text, error_message text)
   ), looked as (
     update tenure.schedules s
        set next_at = case
              when x.error_code is not null then p_now + interval '5 minutes'
              when s.planned_to < x.latest then p_now
              -- Who waits is woken by an end; should that go amiss, it is looked for now and then.
-             else (select min(case when p.waiting_since is null then p.due_at else p_now + interval '30 seconds' end)
+             -- The next moment may have a row already that is not planned, made by hand: then the rule goes on from there.
+             else (select least(min(case when p.waiting_since is null then p.due_at else p_now + interval '30 seconds' end),
+                                case when x.next is not null and s.planned_to > p_now and not coalesce(bool_or(p.plan_time = s.planned_to), false) then s.planned_to end)
                      from tenure.planned_slots p where p.schedule_id = s.schedule_id and p.state = 'planned') end,
            error_code = x.error_code, error_message = tenure.cut_text(x.error_message, tenure.limit_of('error_message_bytes_max')::integer)
       from plans x
@@ -381,8 +383,9 @@ begin
       perform tenure.refuse('key_taken', 'Another job has the key of the slot.', 'Keys that begin with "slot" and a number are for slots.', 'Cancel that job.');
     end if;
     -- The kind may have got another executor since, and so another lane.
-    update tenure.lanes l set planned = true
-     where not l.planned and l.lane = any (array(select j.lane from tenure.jobs j where j.job_id = any (v_new.ids)));
+    update tenure.lanes l set planned = true, timed = l.timed or j.is_timed
+      from (select j.lane, bool_or(j.run_timeout_seconds is not null) as is_timed from tenure.jobs j where j.job_id = any (v_new.ids) group by j.lane) j
+     where l.lane = j.lane and not (l.planned and (l.timed or not j.is_timed));
     update tenure.planned_slots p
        set state = 'running', job_id = n.job_id, fired_at = p_now, waiting_since = null
       from unnest(array(select x from unnest(p_slot_ids) x order by x), v_new.ids) n (slot_id, job_id)
@@ -447,8 +450,8 @@ begin
            error_code = coalesce(a.error_code, case when a.state = 'cancelled' then 'cancelled' when a.state <> 'succeeded' then a.outcome end),
            error_message = coalesce(a.error_message, a.reason),
            -- Asked of the rule of the schedule, not of who waits: who begins to wait just now cannot be seen from here.
-           owes_next = s.overlap in ('queue', 'cancel_other')
-             or exists (select from tenure.planned_slots w where w.schedule_id = p.schedule_id and w.state = 'planned' and w.origin = 'backfill')
+           owes_next = s.deleted_at is null and (s.overlap in ('queue', 'cancel_other')
+             or exists (select from tenure.planned_slots w where w.schedule_id = p.schedule_id and w.state = 'planned' and w.origin = 'backfill'))
       from tenure.schedules s,
            tenure.attempts a
       cross join lateral (select min(x.started_at) as started_at from tenure.attempts x where x.job_id = a.job_id) b
