@@ -286,7 +286,7 @@ begin
 end
 $$;
 
--- The same for jobs of every sort: the columns of each are its own. The last three arrays, where given, stand above the policy of the kind; then the caller sees to it that the lane is timed.
+-- The same for jobs of every sort: the columns of each are its own. The last three arrays, where given, stand above the policy of the kind.
 create or replace function tenure.enqueue_batch(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[],
   p_due timestamptz[], p_deadlines timestamptz[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[],
@@ -357,7 +357,7 @@ begin
      where l.lane = any (array(select distinct x from unnest(v_lanes) x))
   ), timed as (
     -- With the first job that has a limit on its run, and from the same look at the policy.
-    update tenure.lanes l set timed = true where l.lane in (select p.lane from policy p where not p.timed and (p.run_timeout_seconds is not null or p.renewals_max is not null))
+    update tenure.lanes l set timed = true where l.lane in (select p.lane from policy p where not p.timed and (p.run_timeout_seconds is not null or p.renewals_max is not null or p_run_timeouts is not null))
   ), made as (
     insert into tenure.jobs as j (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,

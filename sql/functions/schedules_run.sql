@@ -34,7 +34,7 @@ end
 $$;
 
 -- What was computed of schedules that were taken: one object each, with first, latest, passed, passed_until, listed, next, next_gap_seconds, or error_code and error_message.
--- Late slots are caught up as the schedule says, the next slot is planned, and what is due runs, waits or is skipped.
+-- If something goes wrong, each is tried for itself: one that cannot go on is failing, and keeps nobody else from it.
 create or replace function tenure.schedule_advance(p_plans jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -42,9 +42,39 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_caller  tenure.caller_identity := tenure.caller();
-  v_now     timestamptz := tenure.now();
-  v_ids     integer[] := array(select (x.plan ->> 'schedule_id')::integer from jsonb_array_elements(p_plans) x (plan));
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_plan   jsonb;
+  v_done   jsonb;
+  v_sum    jsonb := '{"planned": 0, "started": 0, "skipped": 0, "waiting": 0, "missed": 0, "failing": 0}';
+  v_what   text;
+begin
+  begin
+    return tenure.schedules_advance(v_caller, v_now, p_plans);
+  exception when others then
+    get stacked diagnostics v_what = message_text;
+  end;
+  for v_plan in select x.plan from jsonb_array_elements(p_plans) x (plan) loop
+    begin
+      v_done := tenure.schedules_advance(v_caller, v_now, jsonb_build_array(v_plan));
+    exception when others then
+      get stacked diagnostics v_what = message_text;
+      v_done := tenure.schedules_advance(v_caller, v_now, jsonb_build_array(jsonb_build_object('schedule_id', v_plan -> 'schedule_id', 'error_code', 'database_error', 'error_message', v_what)));
+    end;
+    v_sum := (select jsonb_object_agg(d.key, d.value::bigint + (v_sum ->> d.key)::bigint) from jsonb_each_text(v_done) d);
+  end loop;
+  return v_sum;
+end
+$$;
+
+-- Late slots are caught up as each schedule says, the next slot is planned, and what is due runs, waits or is skipped.
+create or replace function tenure.schedules_advance(p_caller tenure.caller_identity, p_now timestamptz, p_plans jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  v_taken   integer[] := array(select (x.plan ->> 'schedule_id')::integer from jsonb_array_elements(p_plans) x (plan));
+  -- Where the rule alone is wrong, what was planned before or asked for by hand still runs.
+  v_ids     integer[] := array(select (x.plan ->> 'schedule_id')::integer from jsonb_array_elements(p_plans) x (plan) where x.plan ->> 'error_code' is distinct from 'database_error');
   v_late    record;
   v_missed  bigint := 0;
   v_planned bigint;
@@ -57,13 +87,13 @@ begin
       from jsonb_to_recordset(p_plans) x (schedule_id integer, first timestamptz, latest timestamptz, passed integer, passed_until timestamptz, listed timestamptz[])
       join tenure.schedules s on s.schedule_id = x.schedule_id
       left join lateral (select q as slot, q.due_at, q.plan_time from tenure.planned_slots q
-                          where q.schedule_id = s.schedule_id and q.state = 'planned' and q.origin = 'rule' and q.waiting_since is null and q.due_at <= v_now
+                          where q.schedule_id = s.schedule_id and q.state = 'planned' and q.origin = 'rule' and q.waiting_since is null and q.due_at <= p_now
                           order by q.due_at limit 1) p on true
      where x.first is not null
-        or (s.paused_at is null and s.catch_up = 'none' and p.due_at < v_now - make_interval(secs => tenure.setting_integer(s.tenant_id, 'schedules.grace_seconds')))
-        or (s.paused_at is null and s.catch_up = 'every_plan' and p.plan_time < v_now - make_interval(secs => s.catch_up_window_seconds))
+        or (s.paused_at is null and s.catch_up = 'none' and p.due_at < p_now - make_interval(secs => tenure.setting_integer(s.tenant_id, 'schedules.grace_seconds')))
+        or (s.paused_at is null and s.catch_up = 'every_plan' and p.plan_time < p_now - make_interval(secs => s.catch_up_window_seconds))
   loop
-    v_missed := v_missed + tenure.slots_catch_up(v_late.schedule, v_late.slot, v_now, v_late.first, v_late.latest, v_late.passed, v_late.passed_until, v_late.listed);
+    v_missed := v_missed + tenure.slots_catch_up(v_late.schedule, v_late.slot, p_now, v_late.first, v_late.latest, v_late.passed, v_late.passed_until, v_late.listed);
   end loop;
 
   -- 2. The next slot of each, unless one is planned or there is something to catch up before it.
@@ -72,10 +102,10 @@ begin
            x.next + make_interval(secs => tenure.slot_jitter(s.schedule_id, x.next, least(s.jitter_seconds, x.next_gap_seconds - 1))) as due_at
       from jsonb_to_recordset(p_plans) x (schedule_id integer, latest timestamptz, next timestamptz, next_gap_seconds bigint)
       join tenure.schedules s on s.schedule_id = x.schedule_id
-     where x.next is not null and (x.latest is null or s.planned_to >= x.latest) and (s.planned_to is null or s.planned_to <= v_now)
+     where x.next is not null and (x.latest is null or s.planned_to >= x.latest) and (s.planned_to is null or s.planned_to <= p_now)
   ), made as (
     insert into tenure.planned_slots as p (tenant_id, schedule_id, scope_kind, scope_id, plan_time, origin, state, expression, zone, due_at, planned_at, planned_by, updated_at)
-    select a.tenant_id, a.schedule_id, a.scope_kind, a.scope_id, a.next, 'rule', 'planned', a.expression, a.zone, a.due_at, v_now, 'scheduler', v_now from ahead a
+    select a.tenant_id, a.schedule_id, a.scope_kind, a.scope_id, a.next, 'rule', 'planned', a.expression, a.zone, a.due_at, p_now, 'scheduler', p_now from ahead a
     -- The same moment under another rule: what was given up for the sake of a change comes back.
     on conflict (tenant_id, schedule_id, plan_time, scope_kind, scope_id) do update
        set origin = 'rule', state = 'planned', skip_reason = null, error_message = null, ended_at = null, expression = excluded.expression, zone = excluded.zone,
@@ -88,8 +118,8 @@ begin
   select count(*) into v_planned from made;
 
   -- 3. What is due. The marks go first: an end that comes after this leaves another.
-  update tenure.planned_slots p set owes_next = false where p.schedule_id = any (v_ids) and p.owes_next;
-  v_fired := tenure.slots_fire(v_caller, v_now, v_ids, 'scheduler');
+  update tenure.planned_slots p set owes_next = false where p.schedule_id = any (v_taken) and p.owes_next;
+  v_fired := tenure.slots_fire(p_caller, p_now, v_ids, 'scheduler');
 
   -- 4. When to look again: at the first slot that is planned and waits for nobody, at once where there is more to catch up, or never.
   with plans as materialized (
@@ -98,12 +128,12 @@ begin
   ), looked as (
     update tenure.schedules s
        set next_at = case
-             when x.error_code is not null then v_now + interval '5 minutes'
-             when s.planned_to < x.latest then v_now
+             when x.error_code is not null then p_now + interval '5 minutes'
+             when s.planned_to < x.latest then p_now
              -- Who waits is woken by an end; should that go amiss, it is looked for now and then.
              -- The next moment may have a row already that is not planned, made by hand: then the rule goes on from there.
-             else (select least(min(case when p.waiting_since is null then p.due_at else v_now + interval '30 seconds' end),
-                                case when x.next is not null and s.planned_to > v_now and not coalesce(bool_or(p.plan_time = s.planned_to), false) then s.planned_to end)
+             else (select least(min(case when p.waiting_since is null then p.due_at else p_now + interval '30 seconds' end),
+                                case when x.next is not null and s.planned_to > p_now and not coalesce(bool_or(p.plan_time = s.planned_to), false) then s.planned_to end)
                      from tenure.planned_slots p where p.schedule_id = s.schedule_id and p.state = 'planned') end,
            error_code = x.error_code, error_message = tenure.cut_text(x.error_message, tenure.limit_of('error_message_bytes_max')::integer)
       from plans x
@@ -112,9 +142,9 @@ begin
     returning s.tenant_id, s.name, s.planned_to, s.error_code, s.error_message, s.next_at is null and o.next_at is not null as has_ended, s.error_code is not null and o.error_code is null as is_new
   ), told as (
     insert into tenure.events (at, tenant_id, kind, actor, subject, data)
-    select v_now, l.tenant_id, 'schedule.ended', 'scheduler', l.name, jsonb_strip_nulls(jsonb_build_object('last_slot', l.planned_to)) from looked l where l.has_ended
+    select p_now, l.tenant_id, 'schedule.ended', 'scheduler', l.name, jsonb_strip_nulls(jsonb_build_object('last_slot', l.planned_to)) from looked l where l.has_ended
     union all
-    select v_now, l.tenant_id, 'schedule.failing', 'scheduler', l.name, jsonb_build_object('code', l.error_code, 'message', l.error_message) from looked l where l.is_new
+    select p_now, l.tenant_id, 'schedule.failing', 'scheduler', l.name, jsonb_build_object('code', l.error_code, 'message', l.error_message) from looked l where l.is_new
   )
   select count(*) filter (where l.error_code is not null) into v_failing from looked l;
   return jsonb_build_object('planned', v_planned, 'started', v_fired.started, 'skipped', v_fired.skipped, 'waiting', v_fired.waiting, 'missed', v_missed, 'failing', v_failing);

@@ -20,6 +20,7 @@ mod migrate;
 mod private;
 mod psql;
 mod reap;
+mod schedule;
 mod serve;
 mod subscription;
 mod sweep;
@@ -176,6 +177,9 @@ enum Command {
     /// Being told of events: by jobs, by webhooks, or by reading
     #[command(subcommand)]
     Subscription(subscription::Subscription),
+    /// Planned runs: rules, and every slot of them
+    #[command(subcommand)]
+    Schedule(schedule::Schedule),
     /// Who may hold work, and who is alive
     #[command(subcommand)]
     Executor(executor::Executor),
@@ -250,6 +254,7 @@ impl Cli {
             Command::DeadLetter(command) => command.run(place.session(out).await?).await,
             Command::Event(command) => command.run(place.session(out).await?).await,
             Command::Subscription(command) => command.run(place.session(out).await?).await,
+            Command::Schedule(command) => command.run(place, out).await,
             Command::Executor(command) => command.run(place.session(out).await?).await,
             Command::Tenant(command) => command.run(place.session(out).await?).await,
             Command::Login(command) => command.run(place.session(out).await?).await,

@@ -86,7 +86,7 @@ struct JobRequest {
 /// A priority by number or by name.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
-enum Priority {
+pub(super) enum Priority {
     /// A number.
     Number(i32),
     /// `urgent`, `normal` or `bulk`.

@@ -22,6 +22,7 @@ mod operate;
 mod principals;
 mod problem;
 mod request_log;
+mod schedules;
 mod services;
 mod settings;
 mod subscriptions;
@@ -88,6 +89,7 @@ pub(crate) struct Server {
         (name = "dead letters", description = "Jobs that gave up: look, triage, replay."),
         (name = "events", description = "What happened, as a stream."),
         (name = "subscriptions", description = "Be told of what happened: by jobs, by webhooks, or by reading at your own pace."),
+        (name = "schedules", description = "Planned runs: rules, and every slot of them as a row."),
         (name = "kinds", description = "Policies of kinds, and who runs them."),
         (name = "settings", description = "Settings and gates."),
         (name = "principals", description = "Tenants, principals and keys."),
@@ -153,6 +155,7 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(dead_letters::routes())
         .merge(events::routes())
         .merge(subscriptions::routes())
+        .merge(schedules::routes())
         .merge(kinds::routes())
         .merge(settings::routes())
         .merge(principals::routes())

@@ -69,6 +69,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("private",                Reach::Own),
     ("psql",                   Reach::Database),
     ("reap",                   Reach::Http),
+    ("schedule",               Reach::Http),
     ("serve",                  Reach::Database),
     ("subscription",           Reach::Http),
     ("sweep",                  Reach::Http),

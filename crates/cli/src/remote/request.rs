@@ -39,6 +39,10 @@ impl Request {
         Request::new("PUT", segments, Some(body))
     }
 
+    pub(super) fn patch(segments: &[&str], body: Value) -> Request {
+        Request::new("PATCH", segments, Some(body))
+    }
+
     pub(super) fn delete(segments: &[&str]) -> Request {
         Request::new("DELETE", segments, None)
     }

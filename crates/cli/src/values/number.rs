@@ -18,6 +18,12 @@ impl FromStr for Number {
     }
 }
 
+impl From<i64> for Number {
+    fn from(number: i64) -> Number {
+        Number(number.to_string())
+    }
+}
+
 impl Number {
     /// The number, for the field of this name.
     pub(crate) fn read(&self, field: &str) -> Result<i32, Refusal> {

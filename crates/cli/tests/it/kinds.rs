@@ -110,3 +110,14 @@ async fn a_limit_holds_at_the_prompt_and_can_be_taken_back() {
     assert!(back["concurrency_max"].is_null(), "{back}");
     assert_eq!(bench.claim("mail").0, second);
 }
+
+#[tokio::test]
+async fn a_kind_says_what_its_schedules_catch_up_and_agents_catch_up_nothing() {
+    let bench = Workbench::open().await;
+    let policy = |arguments: &[&str]| bench.json(&[&["kind", "set", "mail"], arguments].concat())["catch_up"].clone();
+    assert_eq!(policy(&[]), "latest_only");
+    assert_eq!(policy(&["--executor", "Hermes"]), "none");
+    assert_eq!(policy(&["--catch-up", "every_plan"]), "every_plan");
+    bench.refused(&["kind", "set", "mail", "--catch-up", "all"], "value_unknown");
+    assert_eq!(policy(&["--default", "catch_up"]), "none");
+}

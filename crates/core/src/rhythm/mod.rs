@@ -34,6 +34,7 @@
 mod calendar;
 mod expression;
 mod interval;
+mod wall;
 mod zoned;
 mod zones;
 
@@ -45,6 +46,7 @@ use crate::limits::JITTER_SECONDS_MAX;
 use crate::refusal::Refusal;
 use calendar::Calendar;
 use interval::Interval;
+pub use wall::wall;
 use zoned::Zoned;
 pub use zones::{zone_check, zones};
 

@@ -11,6 +11,7 @@ mod payload;
 mod priority;
 mod purity;
 mod rhythm;
+mod slots;
 mod traceparent;
 mod transitions;
 

@@ -6,10 +6,12 @@
 mod explain;
 mod plan;
 mod preview;
+mod wall;
 
 pub use explain::{Explanation, explain};
 pub use plan::plan;
 pub use preview::{Preview, PreviewedSlot, Rule, preview, preview_rule};
+pub use wall::moment;
 
 use serde_json::Value;
 use tenure_core::limits::BACKFILL_SLOTS_MAX;
@@ -187,7 +189,7 @@ fn seconds(at: Timestamp) -> i64 {
 }
 
 fn seconds_up(at: Timestamp) -> i64 {
-    -(-at.micros()).div_euclid(MICROS)
+    -at.micros().saturating_neg().div_euclid(MICROS)
 }
 
 fn timestamp(seconds: i64) -> Timestamp {
