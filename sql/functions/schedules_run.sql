@@ -370,7 +370,8 @@ begin
            array_agg('slot ' || p.slot_id order by p.slot_id) as keys, array_agg(s.executor order by p.slot_id) as executors, array_agg(s.priority::integer order by p.slot_id) as priorities,
            array_agg(s.source_ref order by p.slot_id) as source_refs, array_agg(s.target_ref order by p.slot_id) as target_refs, array_agg(s.payload_ref order by p.slot_id) as payload_refs,
            array_agg(s.classification order by p.slot_id) as classifications, array_agg(s.attempts_max::integer order by p.slot_id) as attempts_max,
-           array_agg('tenure.schedule'::text order by p.slot_id) as source_systems, array_agg(s.run_timeout_seconds order by p.slot_id) as run_timeouts,
+           array_agg('tenure.schedule'::text order by p.slot_id) as source_systems,
+           case when bool_or(s.run_timeout_seconds is not null) then array_agg(s.run_timeout_seconds order by p.slot_id) end as run_timeouts,
            array_agg(s.backoff_base_seconds order by p.slot_id) as backoffs, array_agg(case s.reentry when 'refused' then 'fail' end order by p.slot_id) as on_lost
       into v_jobs
       from tenure.planned_slots p
@@ -383,9 +384,8 @@ begin
       perform tenure.refuse('key_taken', 'Another job has the key of the slot.', 'Keys that begin with "slot" and a number are for slots.', 'Cancel that job.');
     end if;
     -- The kind may have got another executor since, and so another lane.
-    update tenure.lanes l set planned = true, timed = l.timed or j.is_timed
-      from (select j.lane, bool_or(j.run_timeout_seconds is not null) as is_timed from tenure.jobs j where j.job_id = any (v_new.ids) group by j.lane) j
-     where l.lane = j.lane and not (l.planned and (l.timed or not j.is_timed));
+    update tenure.lanes l set planned = true
+     where not l.planned and l.lane = any (array(select j.lane from tenure.jobs j where j.job_id = any (v_new.ids)));
     update tenure.planned_slots p
        set state = 'running', job_id = n.job_id, fired_at = p_now, waiting_since = null
       from unnest(array(select x from unnest(p_slot_ids) x order by x), v_new.ids) n (slot_id, job_id)
