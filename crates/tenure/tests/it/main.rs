@@ -53,6 +53,7 @@ mod schedules_catch_up;
 mod schedules_ends;
 mod schedules_explain;
 mod schedules_overlap;
+mod schedules_race;
 mod schedules_refusals;
 mod schedules_run;
 mod schedules_scene;
