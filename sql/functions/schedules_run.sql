@@ -25,7 +25,7 @@ begin
   end if;
   return query
     select s.schedule_id, t.name, s.name, s.cron, s.every_seconds, s.zone, s.start_at, s.end_at, coalesce(s.planned_to, s.plan_from), v_now,
-           case when s.catch_up = 'every_plan' then v_now - make_interval(secs => s.catch_up_window_seconds) end, s.catch_up_slots_max
+           case when s.catch_up = 'every_plan' and s.paused_at is null then v_now - make_interval(secs => s.catch_up_window_seconds) end, s.catch_up_slots_max
       from tenure.schedules s
       join tenure.tenants t on t.tenant_id = s.tenant_id
      where s.schedule_id = any (v_ids)
@@ -268,10 +268,10 @@ begin
            (select count(*) from tenure.planned_slots w where w.schedule_id = s.schedule_id and w.state = 'planned' and w.waiting_since is not null and w.origin <> 'backfill') as held
       from tenure.schedules s
       cross join lateral (
-        -- Of those that wait, the first alone can have its turn.
+        -- Of those that wait, the first alone can have its turn; unless they may overlap by now.
         (select q.slot_id, q.plan_time, q.origin, q.waiting_since from tenure.planned_slots q
           where q.schedule_id = s.schedule_id and q.state = 'planned' and q.waiting_since is not null and q.due_at <= p_now
-          order by q.origin = 'backfill', q.plan_time limit 1)
+          order by q.origin = 'backfill', q.plan_time limit case s.overlap when 'allow' then tenure.limit_of('slots_per_schedule_max') else 1 end)
         union all
         (select q.slot_id, q.plan_time, q.origin, q.waiting_since from tenure.planned_slots q
           where q.schedule_id = s.schedule_id and q.state = 'planned' and q.waiting_since is null and q.due_at <= p_now

@@ -39,24 +39,29 @@ pub async fn explain(client: &impl GenericClient, name: &str, at: Timestamp) -> 
     let schedule = schedule_show(client, name).await?;
     let found = schedule_at(client, name, at).await?.into_iter().next();
     let now = crate::store::now(client).await?;
-    let rhythm = rhythm_of(&schedule)?;
+    // Of a rule that cannot be computed, what stands is told all the same.
+    let rhythm = rhythm_of(&schedule).ok();
     let bounds = Bounds::of(schedule.start_at, schedule.end_at);
     let moment = seconds(at);
     let within = |found: Option<i64>| found.filter(|at| bounds.has(*at)).map(timestamp);
-    let is_slot = rhythm.is_slot(moment) && bounds.has(moment);
-    let (previous, following) = (within(rhythm.latest(moment - 1)), within(rhythm.next(moment)));
+    let rule = rhythm.as_ref();
+    let is_slot = rule.is_some_and(|it| it.is_slot(moment)) && bounds.has(moment);
+    let previous = within(rule.and_then(|it| it.latest(moment - 1)));
+    let following = within(rule.and_then(|it| it.next(moment)));
     let told = tell(&schedule, found.as_ref(), at, now, is_slot, (previous, following));
     Ok(Explanation {
         schedule: schedule.name.clone(),
         at,
-        local: rhythm.local(moment),
+        local: rule.map_or_else(|| at.to_string(), |it| it.local(moment)),
         verdict: told.verdict,
         answer: told.answer,
         next_step: told.next_step,
         slot: found,
         previous,
         following,
-        next: schedule.next_slot.or_else(|| within(rhythm.next(seconds(now)))),
+        next: schedule
+            .next_slot
+            .or_else(|| within(rule.and_then(|it| it.next(seconds(now))))),
     })
 }
 
@@ -93,8 +98,12 @@ fn tell(
     if let Some(slot) = slot.filter(|slot| slot.plan_time == at) {
         return of_slot(name, slot, now);
     }
+    if let Some(slot) = slot.filter(|slot| slot.skip_reason.as_deref() == Some("paused")) {
+        return of_slot(name, slot, now);
+    }
     if let Some(slot) = slot {
-        let seen = slot.ended_at.map(|at| format!(" until {at}")).unwrap_or_default();
+        let over = slot.ended_at.filter(|_| slot.state == "skipped");
+        let seen = over.map(|at| format!(" until {at}")).unwrap_or_default();
         let answer = format!(
             "Nobody was there to start it: no scheduler looked at {name} from {}{seen}, and {} slots were missed. Its catch-up is {}.",
             slot.plan_time,
@@ -113,6 +122,13 @@ fn tell(
     }
     if schedule.end_at.is_some_and(|end| at > end) {
         return Told::new("after_end", format!("{name} has ended: no slot after its end_at."));
+    }
+    if schedule.state == "failing" {
+        let why = schedule
+            .error_message
+            .as_deref()
+            .unwrap_or("its rule cannot be computed");
+        return Told::new("unplanned", format!("{name} fails: {why}"));
     }
     if !is_slot {
         let near = [("before", previous), ("after", following)];
@@ -140,13 +156,6 @@ fn tell(
             schedule.plan_from
         );
         return Told::new("unplanned", answer);
-    }
-    if schedule.state == "failing" {
-        let why = schedule
-            .error_message
-            .as_deref()
-            .unwrap_or("its rule cannot be computed");
-        return Told::new("unplanned", format!("{name} fails: {why}"));
     }
     if schedule.planned_to.is_some_and(|to| at < to) {
         return Told::new("unplanned", "Its record is past its retention.");
