@@ -1,7 +1,8 @@
 //! The rules of Tenure that need no database.
 //!
 //! Everything here is a function of its arguments: no clock, no randomness, no input or output. Where PostgreSQL must
-//! decide the same question, the files in `testdata/` bind both sides.
+//! decide the same question, the files in `testdata/` bind both sides. Calendars and time zones come from croner and jiff, with
+//! the data of time zones inside the program; the clock, the zone and the files of the machine are never asked.
 //!
 //! | question | module |
 //! |---|---|

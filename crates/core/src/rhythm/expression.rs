@@ -50,6 +50,8 @@ pub(super) fn read(expression: &str) -> Result<String, Refusal> {
     let refused = |why: String, next: &str| {
         let shown: String = expression.chars().take(EXPRESSION_CHARS_MAX).collect();
         let what = format!("The expression '{}' cannot be read.", shown.escape_debug());
+        // The reason quotes the expression, and a refusal goes to terminals and logs.
+        let why = why.replace(char::is_control, "\u{fffd}");
         Refusal::new(codes::EXPRESSION_INVALID, what, why, next)
     };
     let chars = expression.chars().count();

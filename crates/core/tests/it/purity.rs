@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
-/// No runtime, no database, no clock, no randomness: the manifest shows it.
+/// No runtime, no database, no clock, no randomness: the manifest shows it. jiff could read a clock and the time zones of the
+/// machine; the next test shows that it is not asked to.
 #[test]
 fn the_core_depends_on_nothing_that_reaches_the_world() {
     let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();

@@ -99,6 +99,17 @@ fn an_endless_expression_is_refused_before_it_is_read() {
 }
 
 #[test]
+fn a_refusal_shows_no_control_characters() {
+    for expression in ["\0 * * * *", "\u{1b}[2J * * * *", "@\u{7}"] {
+        let refusal = refused(expression);
+        assert!(
+            !(refusal.what + &refusal.why).contains(char::is_control),
+            "{expression:?}"
+        );
+    }
+}
+
+#[test]
 fn what_the_calendar_never_has_is_refused() {
     for expression in ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 30W 2 *", "* * 31 4 *"] {
         assert!(refused(expression).is(codes::EXPRESSION_NEVER_FIRES), "{expression}");
