@@ -38,6 +38,7 @@ create or replace function tenure.schedule_read(p_caller tenure.caller_identity,
 language plpgsql
 as $$
 declare
+  v_now   timestamptz := tenure.now();
   v_new   tenure.schedules;
   v_field text;
   v_value jsonb;
@@ -125,7 +126,7 @@ begin
     perform tenure.refuse('payload_forbidden_key', 'The payload has a member "slot".', 'There the job finds which slot it runs for.', 'Call yours otherwise.');
   end if;
   -- As it will be enqueued, but for the times.
-  perform tenure.check_job('', tenure.now(), tenure.slot_payload(v_new, tenure.now(), 'backfill')::json, 'slot', v_new.priority, tenure.now(), null, coalesce(v_new.attempts_max, 1), v_new.classification,
+  perform tenure.check_job('', v_now, tenure.slot_payload(v_new, v_now, 'backfill')::json, 'slot', v_new.priority, v_now, null, coalesce(v_new.attempts_max, 1), v_new.classification,
     'job', 'tenure', array[v_new.source_ref, v_new.target_ref, v_new.payload_ref], '{}', null);
   -- Whoever makes a schedule must be allowed to enqueue just that. Two statements: the second sees a lane that the first has made.
   v_lane := tenure.lane_ensure(p_caller, v_new.kind, v_new.executor);
