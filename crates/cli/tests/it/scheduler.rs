@@ -116,5 +116,8 @@ async fn the_doctor_tells_that_nobody_looks_at_what_is_due() {
         .await;
     bench.advance("2 hours").await;
     let late = found(&bench);
-    assert!(late.starts_with("warn") && late.contains("no scheduler looks"), "{late}");
+    assert!(
+        late.starts_with("warn") && late.contains("no scheduler looks"),
+        "{late}"
+    );
 }
