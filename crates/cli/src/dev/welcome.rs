@@ -48,7 +48,10 @@ pub(super) fn welcome(
         ),
         None => line("key", &format!("{tenure} key create NAME --role ROLE makes one")),
     }
-    line("services", "reaper, retention, subscriptions and webhooks run here");
+    line(
+        "services",
+        "scheduler, reaper, retention, subscriptions and webhooks run here",
+    );
     let (enqueue, wait) = match worker {
         true => {
             line("worker", "one for jobs of the kind hello runs here");

@@ -41,6 +41,7 @@ mod remote_network;
 mod remote_scene;
 mod remote_tenants;
 mod remote_verbs;
+mod scheduler;
 mod served;
 mod server_death;
 mod server_log;

@@ -3,11 +3,13 @@
 //! What the database decides (which slot runs, waits or is skipped) is in `sql/functions/schedules_run.sql`; which
 //! moments a rule names is computed here, with time-zone data of our own, so that every machine has the same answer.
 
+mod declare;
 mod explain;
 mod plan;
 mod preview;
 mod wall;
 
+pub use declare::{CatchUp, NewSchedule, Overlap, SlotInfo};
 pub use explain::{Explanation, explain};
 pub use plan::plan;
 pub use preview::{Preview, PreviewedSlot, Rule, preview, preview_rule};
