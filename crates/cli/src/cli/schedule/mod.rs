@@ -13,6 +13,7 @@ use tenure::store::{self, Timestamp};
 
 use super::Behalf;
 use crate::connect::{Place, Session};
+use crate::dev::quoted;
 use crate::errors::Outcome;
 use crate::output::{Output, shown};
 use crate::remote;
@@ -97,9 +98,10 @@ impl Schedule {
                     .await?;
                 let part = |field: &str| shown(field, &paused[field]);
                 let sentence = format!(
-                    "{name} is paused since {} by {}: its slots are skipped until `tenure schedule resume {name}`.",
+                    "{name} is paused since {} by {}: its slots are skipped until `tenure schedule resume {}`.",
                     part("paused_at"),
-                    part("paused_by")
+                    part("paused_by"),
+                    quoted(&name)
                 );
                 session.out.done(&sentence, &paused, &["name"])
             }
@@ -110,11 +112,8 @@ impl Schedule {
                         schedules::schedule_resume(tx, &name, behalf).await
                     })
                     .await?;
-                let next = match &resumed["next_slot"] {
-                    Value::Null => String::new(),
-                    next => format!(" Its next slot is {}.", shown("at", next)),
-                };
-                let sentence = format!("{name} goes on; what was skipped stays so, unless it is backfilled.{next}");
+                let sentence =
+                    format!("{name} goes on with its next slot; what was skipped stays so, unless it is backfilled.");
                 session.out.done(&sentence, &resumed, &["name"])
             }
             Schedule::Run(Named { name, behalf }) => {

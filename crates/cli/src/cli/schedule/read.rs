@@ -177,6 +177,7 @@ const FIRST: &[&str] = &[
     "paused",
     "rule",
     "starts",
+    "for",
     "next",
     "last",
     "last success",
@@ -201,6 +202,8 @@ fn told(schedule: &Schedule) -> Outcome<Value> {
         "every_seconds",
         "zone",
         "kind",
+        "scope_kind",
+        "scope_id",
         "next_slot",
         "next_due",
         "last_slot",
@@ -220,6 +223,9 @@ fn told(schedule: &Schedule) -> Outcome<Value> {
     }
     if schedule.description.is_empty() {
         told["description"] = Value::Null;
+    }
+    if (schedule.scope_kind.as_str(), schedule.scope_id.as_str()) != ("global", "global") {
+        told["for"] = json!(format!("{}/{}", schedule.scope_kind, schedule.scope_id));
     }
     if schedule.catch_up != "every_plan" {
         told["catch_up_window_seconds"] = Value::Null;
