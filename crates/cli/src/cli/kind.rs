@@ -115,6 +115,9 @@ pub(crate) struct Set {
     /// What becomes of a job without attempts left: dead_letter or fail
     #[arg(long, value_name = "WHAT")]
     on_exhausted: Option<String>,
+    /// What becomes of slots of its schedules that nobody saw in time: latest_only, every_plan or none
+    #[arg(long, value_name = "WHAT")]
+    catch_up: Option<String>,
     /// What it is, for people
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
@@ -195,6 +198,7 @@ impl Set {
             ("executor", &self.executor),
             ("event_domain", &self.event_domain),
             ("on_exhausted", &self.on_exhausted),
+            ("catch_up", &self.catch_up),
             ("description", &self.description),
         ];
         let numbers = [

@@ -170,6 +170,8 @@ async fn when_it_runs_next_and_why_it_did_not_run_are_one_call_each() {
     assert_eq!(explain("2026-01-01T00:30:00Z")["slot"]["origin"], "backfill");
     let send = |body: Value| api.send(&all, "POST", "/v1/schedules/daily/backfill", Some(&body));
     api.refused(send(range(json!("aply"))), 422, "value_unknown");
+    let none = json!({"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z", "stagger_seconds": -1});
+    api.refused(send(none), 422, "number_out_of_range");
     let future = json!({"from": "2026-01-01T00:00:00Z", "until": "2999-01-01T00:00:00Z"});
     api.refused(send(future), 422, "range_invalid");
 }
