@@ -1,7 +1,9 @@
 //! `tenure schedule`: planned runs, each of which is a row.
 
 mod backfill;
+mod preview;
 mod read;
+mod slots;
 mod spec;
 mod write;
 
@@ -29,7 +31,7 @@ pub(crate) enum Schedule {
         name: String,
     },
     /// Say when it runs next; or what a rule means, without a schedule
-    Preview(Box<read::Preview>),
+    Preview(Box<preview::Preview>),
     /// Make one
     #[command(after_help = write::EXAMPLE_CREATE)]
     Create(Box<write::Create>),
@@ -61,10 +63,10 @@ pub(crate) enum Schedule {
         name: String,
     },
     /// List its slots, newest first: what was planned, and what became of it
-    Slots(read::Slots),
+    Slots(slots::Slots),
     /// Say why it did, or did not, run at a moment
-    #[command(after_help = read::EXAMPLE_EXPLAIN)]
-    Explain(read::Explain),
+    #[command(after_help = slots::EXAMPLE)]
+    Explain(slots::Explain),
 }
 
 #[derive(Debug, Args)]
