@@ -1163,6 +1163,11 @@ CREATE FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp with t
     LANGUAGE sql
     AS $$...$$;
 
+-- metrics_schedules(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
+    LANGUAGE sql
+    AS $$...$$;
+
 -- new_id(timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.new_id(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
@@ -4069,6 +4074,9 @@ REVOKE ALL ON FUNCTION tenure.metrics_lanes(p_tenants integer[]) FROM PUBLIC;
 
 -- FUNCTION metrics_queue(p_tenants integer[], p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION metrics_schedules(p_tenants integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION new_id(p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
