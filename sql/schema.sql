@@ -1163,6 +1163,11 @@ CREATE FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp with t
     LANGUAGE sql
     AS $$...$$;
 
+-- metrics_schedules(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
+    LANGUAGE sql
+    AS $$...$$;
+
 -- new_id(timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.new_id(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
@@ -1569,21 +1574,6 @@ CREATE FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
 
--- slot_payload(tenure.schedules, timestamp with time zone, text); Type: FUNCTION
-CREATE FUNCTION tenure.slot_payload(p_schedule tenure.schedules, p_plan_time timestamp with time zone, p_origin text) RETURNS jsonb
-    LANGUAGE sql STABLE
-    AS $$...$$;
-
--- slot_plan(tenure.schedules, timestamp with time zone, timestamp with time zone, timestamp with time zone, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text) RETURNS bigint
-    LANGUAGE sql
-    AS $$...$$;
-
--- slot_reopen(uuid, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.slot_reopen(p_job_id uuid, p_by_job_id uuid) RETURNS void
-    LANGUAGE plpgsql
-    AS $$...$$;
-
 -- planned_slots; Type: TABLE
 CREATE TABLE tenure.planned_slots (
     slot_id bigint NOT NULL,
@@ -1652,6 +1642,21 @@ COMMENT ON COLUMN tenure.planned_slots.missed IS 'So many slots, this one the fi
 -- COLUMN planned_slots.owes_next; Type: COMMENT
 COMMENT ON COLUMN tenure.planned_slots.owes_next IS 'Its run has ended, and the scheduler has not looked yet whether another waits for that.';
 
+-- slot_payload(tenure.schedules, tenure.planned_slots); Type: FUNCTION
+CREATE FUNCTION tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- slot_plan(tenure.schedules, timestamp with time zone, timestamp with time zone, timestamp with time zone, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text) RETURNS bigint
+    LANGUAGE sql
+    AS $$...$$;
+
+-- slot_reopen(uuid, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.slot_reopen(p_job_id uuid, p_by_job_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- slot_shown(tenure.planned_slots); Type: FUNCTION
 CREATE FUNCTION tenure.slot_shown(p_slot tenure.planned_slots) RETURNS tenure.slot_row
     LANGUAGE plpgsql STABLE
@@ -1681,8 +1686,8 @@ CREATE FUNCTION tenure.slots_end(p_now timestamp with time zone, p_actor text, p
     SET enable_seqscan TO 'off'
     AS $_$...$_$;
 
--- slots_fire(tenure.caller_identity, timestamp with time zone, integer[], text); Type: FUNCTION
-CREATE FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, OUT started integer, OUT skipped integer, OUT waiting integer) RETURNS record
+-- slots_fire(tenure.caller_identity, timestamp with time zone, integer[], text, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint DEFAULT NULL::bigint, OUT started integer, OUT skipped integer, OUT waiting integer) RETURNS record
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -4070,6 +4075,9 @@ REVOKE ALL ON FUNCTION tenure.metrics_lanes(p_tenants integer[]) FROM PUBLIC;
 -- FUNCTION metrics_queue(p_tenants integer[], p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
 
+-- FUNCTION metrics_schedules(p_tenants integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION new_id(p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
 
@@ -4265,8 +4273,8 @@ REVOKE ALL ON FUNCTION tenure.slot_jitter(p_schedule_id integer, p_plan_time tim
 REVOKE ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) TO tenure_server, tenure_worker;
 
--- FUNCTION slot_payload(p_schedule tenure.schedules, p_plan_time timestamp with time zone, p_origin text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slot_payload(p_schedule tenure.schedules, p_plan_time timestamp with time zone, p_origin text) FROM PUBLIC;
+-- FUNCTION slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) FROM PUBLIC;
 
 -- FUNCTION slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text) FROM PUBLIC;
@@ -4291,8 +4299,8 @@ REVOKE ALL ON FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot
 -- FUNCTION slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, OUT started integer, OUT skipped integer, OUT waiting integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, OUT started integer, OUT skipped integer, OUT waiting integer) FROM PUBLIC;
+-- FUNCTION slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint, OUT started integer, OUT skipped integer, OUT waiting integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint, OUT started integer, OUT skipped integer, OUT waiting integer) FROM PUBLIC;
 
 -- FUNCTION slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamp with time zone, p_slot_ids bigint[], p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamp with time zone, p_slot_ids bigint[], p_actor text) FROM PUBLIC;

@@ -244,3 +244,44 @@ async fn a_slot_that_waits_is_started_however_the_end_and_the_look_meet() {
     assert_eq!(look(&mut s).await.started, 1);
     assert_eq!(slots(&c, "a").await[2..], ["15 running", "20 planned"]);
 }
+
+/// Where the first is refused nothing runs, and nobody has to wait for the end of a run.
+#[tokio::test]
+async fn slots_behind_one_that_was_refused_have_their_turn_at_once() {
+    let (db, c) = on_the_hour().await;
+    let mut s = db.client().await;
+    let more = json!({"cron": "*/5 * * * *", "overlap": "queue", "catch_up": "every_plan"});
+    schedule(&c, "a", more).await;
+    look(&mut s).await;
+    run(&c, "select tenure.config_set('queue.kind.strict', 'true')").await;
+    look_after(&db, &mut s, "15 minutes").await;
+    look(&mut s).await;
+    look(&mut s).await;
+    let refused = |minutes: i32| format!("{minutes} skipped refused kind_unknown");
+    assert_eq!(
+        slots(&c, "a").await,
+        [refused(5), refused(10), refused(15), "20 planned".to_owned()]
+    );
+}
+
+/// A run by hand does not start what the scheduler has not looked at: how late that is, is for the policy.
+#[tokio::test]
+async fn a_run_by_hand_runs_itself_and_not_a_late_slot() {
+    let (db, c) = on_the_hour().await;
+    let mut s = db.client().await;
+    schedule(&c, "a", json!({"cron": "*/5 * * * *", "catch_up": "none"})).await;
+    look(&mut s).await;
+    db.advance("6 hours 2 minutes").await;
+    let ran = one(&c, "select tenure.schedule_run('a')", &[]).await;
+    assert_eq!(
+        (&ran["state"], &ran["origin"]),
+        (&json!("running"), &json!("manual")),
+        "{ran}"
+    );
+    assert_eq!(slots(&c, "a").await, ["5 planned", "362 running manual"]);
+    look(&mut s).await;
+    assert_eq!(
+        slots(&c, "a").await,
+        ["5 skipped missed_window for 72", "362 running manual", "365 planned"]
+    );
+}
