@@ -111,7 +111,8 @@ fn tell(
             schedule.catch_up
         );
         return Told::new("missed", answer).next(format!(
-            "Run what was missed: tenure schedule backfill {name} --from {} --until {}.",
+            "Run what was missed: tenure schedule backfill {} --from {} --until {}.",
+            typed(name),
             slot.plan_time,
             slot.missed_until.unwrap_or(slot.plan_time)
         ));
@@ -145,7 +146,10 @@ fn tell(
             String::new()
         };
         let answer = format!("The rule of {name} has no slot then: {}.{changed}", near.join(", "));
-        return Told::new("no_slot", answer).next(format!("See the moments it names: tenure schedule preview {name}."));
+        return Told::new("no_slot", answer).next(format!(
+            "See the moments it names: tenure schedule preview {}.",
+            typed(name)
+        ));
     }
     if at > now {
         return Told::new("unplanned", "It is still to come; the slots before it are first.");
@@ -174,7 +178,10 @@ fn of_slot(name: &str, slot: &Slot, now: Timestamp) -> Told {
                 "planned",
                 format!("It is due and waits since {since} for another run of {name} to end."),
             )
-            .next(format!("See that run: tenure schedule slots {name} --state running.")),
+            .next(format!(
+                "See that run: tenure schedule slots {} --state running.",
+                typed(name)
+            )),
             None if slot.due_at > now => Told::new("planned", format!("It is planned and starts at {}.", slot.due_at)),
             None => Told::new(
                 "planned",
@@ -200,7 +207,8 @@ fn of_slot(name: &str, slot: &Slot, now: Timestamp) -> Told {
         (_, Some("missed_window")) => {
             let answer = format!("It was skipped: nobody was there to start it in time. {message}");
             Told::new("missed", answer).next(format!(
-                "Run it after all: tenure schedule backfill {name} --from {0} --until {0}.",
+                "Run it after all: tenure schedule backfill {} --from {1} --until {1}.",
+                typed(name),
                 slot.plan_time
             ))
         }
@@ -215,5 +223,14 @@ fn took(slot: &Slot) -> String {
     match slot.duration_ms {
         Some(ms) => format!(", in {:.1} s", ms as f64 / 1000.0),
         None => String::new(),
+    }
+}
+
+/// A name as it is typed into a shell.
+fn typed(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@".contains(letter);
+    match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', r"'\''")),
     }
 }

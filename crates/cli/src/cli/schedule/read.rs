@@ -159,10 +159,11 @@ fn told(schedule: &Schedule) -> Outcome<Value> {
         told["catch_up_window_seconds"] = Value::Null;
         told["catch_up_slots_max"] = Value::Null;
     }
-    told["rule"] = match &rhythm {
-        Ok(rhythm) => json!(rhythm.describe()),
-        Err(_) => json!(rule(schedule)),
-    };
+    told["rule"] = json!(match (&rhythm, &schedule.cron) {
+        (Ok(rhythm), Some(cron)) => format!("{cron}, {}", rhythm.describe()),
+        (Ok(rhythm), None) => rhythm.describe(),
+        (Err(_), _) => rule(schedule),
+    });
     told["starts"] = json!(format!("jobs of kind {}", schedule.kind));
     told["next"] = json!(match (schedule.next_slot, schedule.state.as_str()) {
         (Some(slot), _) => match schedule.next_due.filter(|due| *due != slot) {
