@@ -88,7 +88,7 @@ class Tenure:
             "jobs": schedules,
             "seconds": told["one"]["seconds"],
             "rounds": told["settings"]["rounds"],
-            **{part: told[part] for part in ("one", "two", "enqueue_per_second", "made_per_second", "looks")},
+            **{part: told[part] for part in ("one", "two", "enqueue_per_second", "looks")},
         }
 
     def bench(self, url, seconds_max, *words):

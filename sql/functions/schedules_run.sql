@@ -268,7 +268,8 @@ declare
 begin
   with due as materialized (
     select p.slot_id, s.schedule_id, s.tenant_id, p.plan_time, p.origin, p.waiting_since, s.overlap, s.paused_at is not null and p.origin = 'rule' as is_paused,
-           exists (select from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running') as is_busy,
+           -- Looked up for each: as a question of existence it would read whatever runs anywhere.
+           (select true from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running' limit 1) is not null as is_busy,
            (select count(*) from tenure.planned_slots w where w.schedule_id = s.schedule_id and w.state = 'planned' and w.waiting_since is not null and w.origin <> 'backfill') as held
       from tenure.schedules s
       cross join lateral (
@@ -391,7 +392,7 @@ begin
     update tenure.lanes l set planned = true
      where not l.planned and l.lane = any (array(select j.lane from tenure.jobs j where j.job_id = any (v_new.ids)));
     update tenure.planned_slots p
-       set state = 'running', job_id = n.job_id, fired_at = p_now, waiting_since = null
+       set state = 'running', job_id = n.job_id, fired_at = p_now, waiting_since = null, updated_at = p_now
       from unnest(array(select x from unnest(p_slot_ids) x order by x), v_new.ids) n (slot_id, job_id)
      where p.slot_id = n.slot_id;
     get diagnostics v_started = row_count;

@@ -28,6 +28,7 @@ use crate::stop::{Stop, closed};
 use crate::webhooks::{self, Reach};
 
 use self::api::Api;
+pub(crate) use self::welcome::quoted;
 use self::welcome::welcome;
 
 /// The database of the cluster that holds the schema.

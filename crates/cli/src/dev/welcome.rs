@@ -122,7 +122,7 @@ fn program() -> String {
 }
 
 /// Quoted for a shell where it must be.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -257,7 +257,7 @@ async fn schedules_that_are_due_together_are_all_started() {
         assert_eq!(told[way]["started"], serde_json::json!([60]), "{told}");
         check_numbers(&told[way], &["seconds", "slots_per_second", "to_enqueue"]);
     }
-    check_numbers(&told, &["jobs_per_second", "enqueue_per_second", "made_per_second"]);
+    check_numbers(&told, &["jobs_per_second", "enqueue_per_second"]);
     let looks = told["looks"].as_array().expect("looks");
     let beside: Vec<_> = looks.iter().map(|look| look["schedules"].as_u64()).collect();
     assert_eq!(beside, [Some(0), Some(30), Some(30)]);

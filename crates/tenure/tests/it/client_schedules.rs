@@ -16,6 +16,9 @@ use tenure::worker::{Context, Done};
 use crate::fixture::{Db, enqueue, get, one};
 use crate::worker_scene::{pool, until_idle, worker};
 
+/// What a handler found: its payload, and its slot.
+type Seen = (Value, Option<SlotInfo>);
+
 fn client(db: &Db) -> Client {
     Client::new(pool(db))
 }
@@ -275,7 +278,7 @@ async fn a_handler_knows_which_slot_it_runs_for() {
     db.advance("1 hour").await;
     scheduler::run_once(&mut db.direct().await).await.expect("it starts");
     one(&c, r#"select tenure.job_enqueue('report', '{"of": "somebody"}')"#, &[]).await;
-    let seen: Arc<Mutex<Vec<(Value, Option<SlotInfo>)>>> = Arc::default();
+    let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
     let notes = seen.clone();
     until_idle(
         worker(&db)
