@@ -3220,7 +3220,7 @@ CREATE TRIGGER heartbeats_only_executors BEFORE INSERT OR UPDATE OF executor_kin
 CREATE TRIGGER jobs_only_cleaned BEFORE UPDATE ON tenure.jobs FOR EACH ROW EXECUTE FUNCTION tenure.jobs_only_cleaned();
 
 -- planned_slots planned_slots_touched; Type: TRIGGER
-CREATE TRIGGER planned_slots_touched BEFORE UPDATE ON tenure.planned_slots FOR EACH ROW EXECUTE FUNCTION tenure.planned_slots_touched();
+CREATE TRIGGER planned_slots_touched BEFORE UPDATE ON tenure.planned_slots FOR EACH ROW WHEN ((new.updated_at = old.updated_at)) EXECUTE FUNCTION tenure.planned_slots_touched();
 
 -- config config_key_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.config

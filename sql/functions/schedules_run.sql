@@ -134,7 +134,7 @@ begin
              -- The next moment may have a row already that is not planned, made by hand: then the rule goes on from there.
              else (select least(min(case
                              when p.waiting_since is null then p.due_at
-                             when exists (select from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running') then p_now + interval '30 seconds'
+                             when (select true from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running' limit 1) then p_now + interval '30 seconds'
                              else p_now end),
                                 case when x.next is not null and s.planned_to > p_now and not coalesce(bool_or(p.plan_time = s.planned_to), false) then s.planned_to end)
                      from tenure.planned_slots p where p.schedule_id = s.schedule_id and p.state = 'planned') end,
