@@ -111,7 +111,7 @@ as $$
     select t.tenant, s.state
       from tenants t
       cross join lateral (
-        select case when q.error_code is not null then 'failing' when q.paused_at is not null then 'paused' when q.next_at is null then 'ended' else 'active' end as state
+        select case when q.error_code is not null then 'failing' when q.paused_at is not null then 'paused' when q.ended_at is not null then 'ended' else 'active' end as state
           from tenure.schedules q where q.tenant_id = t.tenant_id and q.deleted_at is null limit t.rows_max) s
   ), late as (
     select d.tenant_id, min(d.next_at) as since

@@ -145,6 +145,10 @@ begin
     left join tenure.kinds k on k.tenant_id = l.tenant_id and k.kind = l.kind
    where l.lane = v_lane;
   v_new.catch_up := coalesce(v_new.catch_up, v_kind.catch_up, case when v_kind.is_agent then 'none' else 'latest_only' end);
+  -- Who leaves the overlap open, then and now, gets what goes with the catch-up of now.
+  if p_spec ? 'catch_up' and not p_spec ? 'overlap' and p_old.overlap = (case p_old.catch_up when 'every_plan' then 'queue' else 'skip' end) then
+    v_new.overlap := null;
+  end if;
   v_new.overlap := coalesce(v_new.overlap, case v_new.catch_up when 'every_plan' then 'queue' else 'skip' end);
   v_new.catch_up_window_seconds := coalesce(v_new.catch_up_window_seconds, 86400);
   v_new.catch_up_slots_max := coalesce(v_new.catch_up_slots_max, 10);
@@ -183,6 +187,7 @@ declare
   v_new    tenure.schedules;
   v_stands boolean;
   v_replan boolean;
+  v_anew   boolean;
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
@@ -219,14 +224,20 @@ begin
     return tenure.schedule_answer(v_caller.tenant_id, p_name) || jsonb_build_object('outcome', 'created');
   end if;
 
+  if v_old.classification = 'restricted' and v_new.classification <> 'restricted' and p_mode = 'update' and not p_spec ? 'payload' and not tenure.may_see('restricted') then
+    perform tenure.refuse('not_permitted', format('%s may not make the payload of the schedule %L readable.', v_caller.principal, p_name),
+      'It is restricted, and whoever may not see it cannot show it to others.', 'Give another payload with it, or ask somebody with the right to see it.');
+  end if;
   if tenure.schedule_told(v_new) || jsonb_build_object('payload', v_new.payload) = tenure.schedule_told(v_old) || jsonb_build_object('payload', v_old.payload) then
     return tenure.schedule_answer(v_caller.tenant_id, p_name) || jsonb_build_object('outcome', 'unchanged');
   end if;
-  v_replan := (v_new.cron, v_new.every_seconds, v_new.zone, v_new.jitter_seconds, v_new.start_at, v_new.end_at, v_new.scope_kind, v_new.scope_id)
-    is distinct from (v_old.cron, v_old.every_seconds, v_old.zone, v_old.jitter_seconds, v_old.start_at, v_old.end_at, v_old.scope_kind, v_old.scope_id);
+  v_anew := (v_new.cron, v_new.every_seconds, v_new.zone, v_new.start_at) is distinct from (v_old.cron, v_old.every_seconds, v_old.zone, v_old.start_at);
+  v_replan := v_anew or (v_new.jitter_seconds, v_new.end_at, v_new.scope_kind, v_new.scope_id) is distinct from (v_old.jitter_seconds, v_old.end_at, v_old.scope_kind, v_old.scope_id);
+  -- Where the moments stay the same, what is still to be caught up is not forgotten.
+  v_anew := v_anew or (v_replan and v_old.planned_to > v_now);
   if v_replan then
     -- What the old rule had planned gives way. What was due before this, or waits for another run, keeps its place.
-    perform tenure.slots_supersede(v_old.schedule_id, v_now, 'The rule was changed.');
+    perform tenure.slots_supersede(v_old.schedule_id, v_now, v_caller.principal, 'The rule was changed.');
   end if;
   update tenure.schedules s
      set cron = v_new.cron, every_seconds = v_new.every_seconds, zone = v_new.zone, jitter_seconds = v_new.jitter_seconds, start_at = v_new.start_at, end_at = v_new.end_at,
@@ -234,7 +245,8 @@ begin
          classification = v_new.classification, source_ref = v_new.source_ref, target_ref = v_new.target_ref, payload_ref = v_new.payload_ref, overlap = v_new.overlap,
          catch_up = v_new.catch_up, catch_up_window_seconds = v_new.catch_up_window_seconds, catch_up_slots_max = v_new.catch_up_slots_max, run_timeout_seconds = v_new.run_timeout_seconds,
          attempts_max = v_new.attempts_max, backoff_base_seconds = v_new.backoff_base_seconds, reentry = v_new.reentry, description = v_new.description,
-         plan_from = case when v_replan then v_now else s.plan_from end, planned_to = case when v_replan then null else s.planned_to end, next_at = v_now,
+         plan_from = case when v_anew then v_now else s.plan_from end, planned_to = case when v_anew then null else s.planned_to end,
+         next_at = case when v_replan or s.ended_at is null then v_now else s.next_at end, ended_at = case when not v_replan then s.ended_at end,
          error_code = null, error_message = null, updated_at = v_now, updated_by = v_caller.principal
    where s.schedule_id = v_old.schedule_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.updated', v_caller.principal, p_on_behalf_of, p_name,
@@ -256,7 +268,7 @@ $$;
 create or replace function tenure.schedule_told(p_schedule tenure.schedules) returns jsonb
 language sql stable
 as $$
-  select jsonb_strip_nulls(to_jsonb(p_schedule) - array['schedule_id', 'tenant_id', 'name', 'payload', 'plan_from', 'planned_to', 'next_at', 'paused_at', 'paused_by', 'pause_note', 'error_code',
+  select jsonb_strip_nulls(to_jsonb(p_schedule) - array['schedule_id', 'tenant_id', 'name', 'payload', 'plan_from', 'planned_to', 'next_at', 'ended_at', 'paused_at', 'paused_by', 'pause_note', 'error_code',
     'error_message', 'created_at', 'created_by', 'updated_at', 'updated_by', 'deleted_at'])
 $$;
 
@@ -346,7 +358,7 @@ begin
     perform tenure.refuse('state_conflict', format('A run of the schedule %L is under way: job %s, for %s.', p_name, v_running.job_id, v_running.plan_time),
       'Who deletes a schedule would leave it to itself.', 'Wait for its end, or cancel it with tenure.job_cancel(job, reason); pause the schedule, so that no other comes.');
   end if;
-  perform tenure.slots_supersede(v_schedule.schedule_id, v_now, 'The schedule was deleted.', true);
+  perform tenure.slots_supersede(v_schedule.schedule_id, v_now, v_caller.principal, 'The schedule was deleted.', true);
   update tenure.planned_slots p set owes_next = false where p.schedule_id = v_schedule.schedule_id and p.owes_next;
   update tenure.schedules s set deleted_at = v_now, next_at = null where s.schedule_id = v_schedule.schedule_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.deleted', v_caller.principal, p_on_behalf_of, p_name, '{}');
@@ -358,10 +370,17 @@ end
 $$;
 
 -- Gives up what was planned. Slots that are due, wait for another run, were asked for by hand or are filled in stay, unless all are meant.
-create or replace function tenure.slots_supersede(p_schedule_id integer, p_now timestamptz, p_why text, p_all boolean default false) returns void
+create or replace function tenure.slots_supersede(p_schedule_id integer, p_now timestamptz, p_actor text, p_why text, p_all boolean default false) returns void
 language sql
 as $$
-  update tenure.planned_slots p
-     set state = 'skipped', skip_reason = 'superseded', error_message = p_why, ended_at = p_now, waiting_since = null
-   where p.schedule_id = p_schedule_id and p.state = 'planned' and (p_all or (p.origin = 'rule' and p.waiting_since is null and p.plan_time > p_now))
+  with gone as (
+    update tenure.planned_slots p
+       set state = 'skipped', skip_reason = 'superseded', error_message = p_why, ended_at = p_now, waiting_since = null
+     where p.schedule_id = p_schedule_id and p.state = 'planned' and (p_all or (p.origin = 'rule' and p.waiting_since is null and p.plan_time > p_now))
+    returning p.tenant_id, p.plan_time, p.origin, p.scope_kind, p.scope_id
+  )
+  insert into tenure.events (at, tenant_id, kind, actor, subject, data)
+  select p_now, g.tenant_id, 'schedule.slot_skipped', p_actor, s.name,
+         jsonb_build_object('plan_time', g.plan_time, 'origin', g.origin, 'scope_kind', g.scope_kind, 'scope_id', g.scope_id, 'reason', 'superseded')
+    from gone g join tenure.schedules s on s.schedule_id = p_schedule_id order by g.plan_time
 $$;

@@ -25,12 +25,21 @@ begin
   end if;
   return query
     select s.schedule_id, t.name, s.name, s.cron, s.every_seconds, s.zone, s.start_at, s.end_at, coalesce(s.planned_to, s.plan_from), v_now,
-           case when s.catch_up = 'every_plan' and s.paused_at is null then v_now - make_interval(secs => s.catch_up_window_seconds) end, s.catch_up_slots_max
+           case when s.catch_up = 'every_plan' and s.paused_at is null then v_now - make_interval(secs => s.catch_up_window_seconds) end,
+           case when s.overlap = 'queue' then least(s.catch_up_slots_max, tenure.slots_room(s.schedule_id)) else s.catch_up_slots_max end
       from tenure.schedules s
       join tenure.tenants t on t.tenant_id = s.tenant_id
      where s.schedule_id = any (v_ids)
      order by s.next_at, s.schedule_id;
 end
+$$;
+
+-- How many more slots of a schedule may wait for their turn.
+create or replace function tenure.slots_room(p_schedule_id integer) returns integer
+language sql stable
+as $$
+  select greatest(0, tenure.limit_of('slots_waiting_max') - count(*))::integer
+    from tenure.planned_slots w where w.schedule_id = p_schedule_id and w.state = 'planned' and w.waiting_since is not null and w.origin <> 'backfill'
 $$;
 
 -- What was computed of schedules that were taken: one object each, with first, latest, passed, passed_until, listed, next, next_gap_seconds, or error_code and error_message.
@@ -57,7 +66,12 @@ begin
   for v_plan in select x.plan from jsonb_array_elements(p_plans) x (plan) loop
     begin
       v_done := tenure.schedules_advance(v_caller, v_now, jsonb_build_array(v_plan));
-    exception when others then
+    exception
+    when lock_not_available or deadlock_detected then
+      -- Somebody is in its way: it is looked at again soon.
+      update tenure.schedules s set next_at = v_now + interval '5 seconds' where s.schedule_id = (v_plan ->> 'schedule_id')::integer;
+      continue;
+    when others then
       get stacked diagnostics v_what = message_text;
       v_done := tenure.schedules_advance(v_caller, v_now, jsonb_build_array(jsonb_build_object('schedule_id', v_plan -> 'schedule_id', 'error_code', 'database_error', 'error_message', v_what)));
     end;
@@ -83,17 +97,17 @@ declare
 begin
   -- 1. What nobody saw in time: rare, and so one by one.
   for v_late in
-    select s as schedule, p.slot, x.first, x.latest, x.passed, x.passed_until, x.listed
-      from jsonb_to_recordset(p_plans) x (schedule_id integer, first timestamptz, latest timestamptz, passed integer, passed_until timestamptz, listed timestamptz[])
+    select s as schedule, p.slot, x.first, x.latest, x.passed, x.passed_until, x.listed, x.next
+      from jsonb_to_recordset(p_plans) x (schedule_id integer, first timestamptz, latest timestamptz, passed integer, passed_until timestamptz, listed timestamptz[], next timestamptz)
       join tenure.schedules s on s.schedule_id = x.schedule_id
       left join lateral (select q as slot, q.due_at, q.plan_time from tenure.planned_slots q
                           where q.schedule_id = s.schedule_id and q.state = 'planned' and q.origin = 'rule' and q.waiting_since is null and q.due_at <= p_now
                           order by q.due_at limit 1) p on true
-     where x.first is not null
+     where (x.first is not null and not (s.paused_at is null and s.catch_up = 'every_plan' and s.overlap = 'queue' and tenure.slots_room(s.schedule_id) = 0))
         or (s.paused_at is null and s.catch_up = 'none' and p.due_at < p_now - make_interval(secs => tenure.setting_integer(s.tenant_id, 'schedules.grace_seconds')))
         or (s.paused_at is null and s.catch_up = 'every_plan' and p.plan_time < p_now - make_interval(secs => s.catch_up_window_seconds))
   loop
-    v_missed := v_missed + tenure.slots_catch_up(v_late.schedule, v_late.slot, p_now, v_late.first, v_late.latest, v_late.passed, v_late.passed_until, v_late.listed);
+    v_missed := v_missed + tenure.slots_catch_up(v_late.schedule, v_late.slot, p_now, v_late.first, v_late.latest, v_late.passed, v_late.passed_until, v_late.listed, v_late.next);
   end loop;
 
   -- 2. The next slot of each, unless one is planned or there is something to catch up before it.
@@ -102,7 +116,7 @@ begin
            x.next + make_interval(secs => tenure.slot_jitter(s.schedule_id, x.next, least(s.jitter_seconds, x.next_gap_seconds - 1))) as due_at
       from jsonb_to_recordset(p_plans) x (schedule_id integer, latest timestamptz, next timestamptz, next_gap_seconds bigint)
       join tenure.schedules s on s.schedule_id = x.schedule_id
-     where x.next is not null and (x.latest is null or s.planned_to >= x.latest) and (s.planned_to is null or s.planned_to <= p_now)
+     where x.next is not null and (x.latest is null or coalesce(s.planned_to, s.plan_from) >= x.latest) and (s.planned_to is null or s.planned_to <= p_now)
   ), made as (
     insert into tenure.planned_slots as p (tenant_id, schedule_id, scope_kind, scope_id, plan_time, origin, state, expression, zone, due_at, planned_at, planned_by, updated_at)
     select a.tenant_id, a.schedule_id, a.scope_kind, a.scope_id, a.next, 'rule', 'planned', a.expression, a.zone, a.due_at, p_now, 'scheduler', p_now from ahead a
@@ -129,20 +143,22 @@ begin
     update tenure.schedules s
        set next_at = case
              when x.error_code is not null then p_now + interval '5 minutes'
-             when s.planned_to < x.latest then p_now
+             when coalesce(s.planned_to, s.plan_from) < x.latest then case when s.overlap = 'queue' and tenure.slots_room(s.schedule_id) = 0 then p_now + interval '30 seconds' else p_now end
              -- Who waits is woken by an end; should that go amiss, it is looked for now and then. Where nothing runs, it waits no longer.
              -- The next moment may have a row already that is not planned, made by hand: then the rule goes on from there.
              else (select least(min(case
                              when p.waiting_since is null then p.due_at
-                             when (select true from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running' limit 1) then p_now + interval '30 seconds'
+                             when (select true from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running' limit 1)
+                               then p_now + case s.overlap when 'cancel_other' then interval '5 seconds' else interval '30 seconds' end
                              else p_now end),
                                 case when x.next is not null and s.planned_to > p_now and not coalesce(bool_or(p.plan_time = s.planned_to), false) then s.planned_to end)
                      from tenure.planned_slots p where p.schedule_id = s.schedule_id and p.state = 'planned') end,
+           ended_at = case when x.error_code is null and x.next is null and coalesce(s.planned_to, s.plan_from) between coalesce(x.latest, '-infinity') and p_now then coalesce(s.ended_at, p_now) end,
            error_code = x.error_code, error_message = tenure.cut_text(x.error_message, tenure.limit_of('error_message_bytes_max')::integer)
       from plans x
       join tenure.schedules o on o.schedule_id = x.schedule_id
      where s.schedule_id = x.schedule_id
-    returning s.tenant_id, s.name, s.planned_to, s.error_code, s.error_message, s.next_at is null and o.next_at is not null as has_ended, s.error_code is not null and o.error_code is null as is_new
+    returning s.tenant_id, s.name, s.planned_to, s.error_code, s.error_message, s.ended_at is not null and o.ended_at is null as has_ended, s.error_code is not null and o.error_code is null as is_new
   ), told as (
     insert into tenure.events (at, tenant_id, kind, actor, subject, data)
     select p_now, l.tenant_id, 'schedule.ended', 'scheduler', l.name, jsonb_strip_nulls(jsonb_build_object('last_slot', l.planned_to)) from looked l where l.has_ended
@@ -157,12 +173,15 @@ $$;
 -- What becomes of slots that were due while nobody looked. p_slot: the one that had been planned, if any; p_first to p_latest: those that had not. Answers how many were missed.
 -- latest_only runs the latest; every_plan runs what lies within its window, so many at a time; none runs what is not yet late. All others are missed: one row stands for all of them.
 create or replace function tenure.slots_catch_up(
-  p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamptz, p_first timestamptz, p_latest timestamptz, p_passed integer, p_passed_until timestamptz, p_listed timestamptz[])
+  p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamptz, p_first timestamptz, p_latest timestamptz, p_passed integer, p_passed_until timestamptz, p_listed timestamptz[],
+  p_next timestamptz)
 returns integer
 language plpgsql
 as $$
 declare
   v_in_time timestamptz := p_now - make_interval(secs => tenure.setting_integer(p_schedule.tenant_id, 'schedules.grace_seconds'));
+  -- One that is due this moment is not late because the next has come.
+  v_just    timestamptz := p_now - interval '5 seconds';
   v_run     timestamptz[];
   v_gone    boolean := false;
   v_passed  integer := coalesce(p_passed, 0);
@@ -177,7 +196,7 @@ begin
     v_passed := v_passed + 1;
     v_until := p_latest;
   elsif p_schedule.catch_up = 'latest_only' then
-    v_gone := p_slot.slot_id is not null;
+    v_gone := p_slot.slot_id is not null and p_slot.due_at < v_just;
     v_run := array[p_latest];
   elsif p_schedule.catch_up = 'every_plan' then
     v_gone := coalesce(p_slot.plan_time < p_now - make_interval(secs => p_schedule.catch_up_window_seconds), false);
@@ -185,6 +204,7 @@ begin
   else
     v_gone := coalesce(p_slot.due_at < v_in_time, false);
     if p_latest >= v_in_time then
+      v_gone := coalesce(p_slot.due_at < v_just, false);
       v_run := array[p_latest];
     elsif p_latest is not null then
       v_passed := v_passed + 1;
@@ -208,7 +228,11 @@ begin
       perform tenure.slots_told('skipped', p_now, 'scheduler', array[p_slot.slot_id]);
     end if;
   end if;
-  perform tenure.slot_plan(p_schedule, p_now, r.at, r.at, 'rule', 'scheduler') from unnest(v_run) r (at);
+  -- The latest has its jitter like any other, so that not all start together; what is older starts as it comes.
+  perform tenure.slot_plan(p_schedule, p_now, r.at,
+            r.at + make_interval(secs => case when r.at = p_latest
+              then tenure.slot_jitter(p_schedule.schedule_id, r.at, least(p_schedule.jitter_seconds, extract(epoch from p_next - r.at)::bigint - 1)) else 0 end), 'rule', 'scheduler')
+     from unnest(v_run) r (at);
   update tenure.schedules s set planned_to = coalesce(case when p_schedule.catch_up = 'every_plan' and p_schedule.paused_at is null then v_run[cardinality(v_run)] end, p_latest, s.planned_to)
    where s.schedule_id = p_schedule.schedule_id;
   return case when v_reason = 'paused' then 0 else v_gone::integer + v_passed end;
@@ -253,7 +277,7 @@ as $$
 $$;
 
 -- Runs, skips or holds back the slots of these schedules that are due. The caller holds the schedules.
--- A slot filled in waits where another would be skipped. With cancel_other only the latest counts. Whoever names a slot means it alone, and who waits before it:
+-- A slot filled in waits where another would be skipped, and is not skipped for nor cancelled by one of the rule, which waits for it. With cancel_other only the latest counts. Whoever names a slot means it alone, and who waits before it:
 -- what else is due is for the scheduler, which knows how late that is.
 create or replace function tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamptz, p_schedule_ids integer[], p_actor text, p_slot_id bigint default null,
   out started integer, out skipped integer, out waiting integer)
@@ -270,6 +294,7 @@ begin
     select p.slot_id, s.schedule_id, s.tenant_id, p.plan_time, p.origin, p.waiting_since, s.overlap, s.paused_at is not null and p.origin = 'rule' as is_paused,
            -- Looked up for each: as a question of existence it would read whatever runs anywhere.
            (select true from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running' limit 1) is not null as is_busy,
+           (select true from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running' and r.origin <> 'backfill' limit 1) is null as is_yielding,
            (select count(*) from tenure.planned_slots w where w.schedule_id = s.schedule_id and w.state = 'planned' and w.waiting_since is not null and w.origin <> 'backfill') as held
       from tenure.schedules s
       cross join lateral (
@@ -295,6 +320,8 @@ begin
              when r.overlap = 'cancel_other' and r.origin <> 'backfill' and r.place < r.own then 'overlap'
              when not r.is_busy and r.place = case when r.overlap = 'cancel_other' then greatest(r.own, 1) else 1 end then 'run'
              when r.origin = 'backfill' then 'wait'
+             -- What is filled in is in nobody's way for long: the slot of the rule is next.
+             when r.overlap = 'skip' and r.is_busy and r.is_yielding and r.place = 1 then 'wait'
              when r.overlap = 'skip' or r.place + greatest(r.held - 1, 0) > tenure.limit_of('slots_waiting_max') then 'overlap'
              else 'wait'
            end as verdict
@@ -327,18 +354,18 @@ begin
     started := started + tenure.slots_start(p_caller, v_tenant, p_now,
       array(select p.slot_id from tenure.planned_slots p where p.slot_id = any (v_due.run) and p.tenant_id = v_tenant order by p.slot_id), p_actor);
   end loop;
-  skipped := skipped + cardinality(v_due.run) - started;
+  skipped := skipped + (select count(*) from tenure.planned_slots p where p.slot_id = any (v_due.run) and p.state = 'skipped');
 
   for v_other in
-    select p.slot_id, p.tenant_id, p.job_id from tenure.planned_slots p where p.schedule_id = any (v_due.cancel) and p.state = 'running' order by p.job_id
+    select p.tenant_id, p.job_id from tenure.planned_slots p where p.schedule_id = any (v_due.cancel) and p.state = 'running' and p.origin <> 'backfill' order by p.job_id
   loop
-    perform tenure.slot_give_way(p_caller, p_now, v_other.tenant_id, v_other.slot_id, v_other.job_id, p_actor);
+    perform tenure.slot_give_way(p_caller, p_now, v_other.tenant_id, v_other.job_id, p_actor);
   end loop;
 end
 $$;
 
 -- Asks the run of a slot to make room for another. Who is in the way of that is not waited for: the next look tries again.
-create or replace function tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamptz, p_tenant_id integer, p_slot_id bigint, p_job_id uuid, p_actor text) returns void
+create or replace function tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamptz, p_tenant_id integer, p_job_id uuid, p_actor text) returns void
 language plpgsql
 set lock_timeout = '500ms'
 as $$
@@ -347,22 +374,21 @@ begin
   p_caller.principal := p_actor;
   perform tenure.job_stop(p_caller, p_now, p_job_id, 'Another slot of its schedule is due.', 'cooperative', null);
 exception
-  -- It has ended meanwhile.
-  when sqlstate 'TN014' then null;
-  when lock_not_available or sqlstate 'TN023' then
-    update tenure.planned_slots p set owes_next = true where p.slot_id = p_slot_id;
+  -- It has ended meanwhile, or somebody has it in hand: the next look will tell.
+  when sqlstate 'TN014' or sqlstate 'TN023' or lock_not_available then null;
 end
 $$;
 
 -- Makes the jobs of slots of one tenant. If they are refused together, each is asked for itself; one that is refused is skipped with the refusal's code. Answers how many were made.
 create or replace function tenure.slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamptz, p_slot_ids bigint[], p_actor text) returns integer
 language plpgsql
-set lock_timeout = '2s'
+set lock_timeout = '500ms'
 as $$
 declare
   v_jobs    record;
   v_new     record;
   v_started integer := 0;
+  v_vain    integer := 0;
   v_slot    bigint;
   v_state text; v_what text; v_why text; v_next text;
 begin
@@ -407,7 +433,15 @@ begin
 
   if cardinality(p_slot_ids) > 1 then
     foreach v_slot in array p_slot_ids loop
+      -- Where some were in vain, it is no single row that is in the way: the rest comes a little later.
+      if v_vain >= 3 then
+        update tenure.planned_slots p set due_at = p_now + interval '5 seconds' where p.slot_id = any (p_slot_ids) and p.state = 'planned' and p.due_at <= p_now;
+        exit;
+      end if;
       v_started := v_started + tenure.slots_start(p_caller, p_tenant_id, p_now, array[v_slot], p_actor);
+      if exists (select from tenure.planned_slots p where p.slot_id = v_slot and p.due_at > p_now) then
+        v_vain := v_vain + 1;
+      end if;
     end loop;
   elsif v_state like 'TN%' then
     update tenure.planned_slots p
@@ -455,7 +489,7 @@ begin
            error_code = coalesce(a.error_code, case when a.state = 'cancelled' then 'cancelled' when a.state <> 'succeeded' then a.outcome end),
            error_message = coalesce(a.error_message, a.reason),
            -- Asked of the rule of the schedule, not of who waits: who begins to wait just now cannot be seen from here.
-           owes_next = s.deleted_at is null and (s.overlap in ('queue', 'cancel_other')
+           owes_next = s.deleted_at is null and (s.overlap in ('queue', 'cancel_other') or p.origin = 'backfill'
              or exists (select from tenure.planned_slots w where w.schedule_id = p.schedule_id and w.state = 'planned' and w.origin = 'backfill'))
       from tenure.schedules s,
            tenure.attempts a

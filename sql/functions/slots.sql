@@ -5,7 +5,7 @@ create or replace function tenure.schedule_rows(p_tenant_id integer, p_name text
 language sql stable
 as $$
   select s.name,
-         case when s.error_code is not null then 'failing' when s.paused_at is not null then 'paused' when s.next_at is null and n.plan_time is null then 'ended' else 'active' end,
+         case when s.error_code is not null then 'failing' when s.paused_at is not null then 'paused' when s.ended_at is not null then 'ended' else 'active' end,
          s.cron, s.every_seconds, s.zone, s.jitter_seconds, s.start_at, s.end_at, s.scope_kind, s.scope_id, s.kind, s.executor, s.priority,
          case when tenure.may_see(s.classification) then s.payload end, s.classification, s.source_ref, s.target_ref, s.payload_ref, s.overlap, s.catch_up, s.catch_up_window_seconds,
          s.catch_up_slots_max, s.run_timeout_seconds, s.attempts_max::integer, s.backoff_base_seconds, s.reentry, s.description,
@@ -100,6 +100,7 @@ create or replace function tenure.schedule_slots(
 returns setof tenure.slot_row
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_tenant   integer := tenure.current_tenant();
@@ -112,7 +113,8 @@ begin
   if p_until < p_from then
     perform tenure.refuse('range_invalid', format('The range ends at %s and begins at %s.', p_until, p_from), 'It ends after it begins.', 'Give a later end.');
   end if;
-  select s.schedule_id into v_schedule from tenure.schedules s where s.tenant_id = v_tenant and s.name = p_name and s.deleted_at is null;
+  -- What was deleted can still be asked about, as long as its slots are there and no other has its name.
+  select s.schedule_id into v_schedule from tenure.schedules s where s.tenant_id = v_tenant and s.name = p_name order by s.deleted_at desc nulls first limit 1;
   if not found then
     perform tenure.refuse_schedule(v_tenant, p_name);
   end if;
@@ -121,7 +123,8 @@ begin
       from (select q as slot from tenure.planned_slots q
              where q.tenant_id = v_tenant and q.schedule_id = v_schedule and (p_state is null or q.state = p_state) and q.plan_time >= coalesce(p_from, '-infinity')
                and q.plan_time <= coalesce(p_until, 'infinity') and q.plan_time < coalesce(p_before, 'infinity')
-             order by q.plan_time desc limit p_limit) p
+             -- Two of one moment (the scope was changed) come on one page.
+             order by q.plan_time desc fetch first p_limit rows with ties) p
       cross join lateral tenure.slot_shown(p.slot) x
      order by x.plan_time desc;
 end
@@ -139,7 +142,8 @@ begin
   if p_at is null or not isfinite(p_at) then
     perform tenure.refuse('text_invalid', 'No moment was named.', 'A slot stands for a moment.', 'Give one such as 2026-01-02T03:04:05Z.');
   end if;
-  select s.schedule_id into v_schedule from tenure.schedules s where s.tenant_id = v_tenant and s.name = p_name and s.deleted_at is null;
+  -- What was deleted can still be asked about, as long as its slots are there and no other has its name.
+  select s.schedule_id into v_schedule from tenure.schedules s where s.tenant_id = v_tenant and s.name = p_name order by s.deleted_at desc nulls first limit 1;
   if not found then
     perform tenure.refuse_schedule(v_tenant, p_name);
   end if;
@@ -184,6 +188,10 @@ begin
     perform tenure.refuse('busy_try_again', format('The schedule %L was run too often within a minute.', p_name), 'Each run takes a second of its own.', 'Try again in a minute.');
   end if;
   perform tenure.slots_fire(v_caller, v_now, array[v_schedule.schedule_id], v_caller.principal, v_slot);
+  -- If it could not start at once, the scheduler has to come for it.
+  update tenure.schedules s set next_at = least(s.next_at, case when p.waiting_since is null then p.due_at else v_now + interval '30 seconds' end)
+    from tenure.planned_slots p
+   where s.schedule_id = v_schedule.schedule_id and p.slot_id = v_slot and p.state = 'planned';
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.run_asked', v_caller.principal, p_on_behalf_of, p_name, jsonb_build_object('plan_time', v_second));
   return (select to_jsonb(tenure.slot_shown(p)) || jsonb_build_object('schedule', p_name) from tenure.planned_slots p where p.slot_id = v_slot);
 exception when others then
@@ -260,19 +268,22 @@ declare
   v_removed integer;
 begin
   perform tenure.check_number('The limit', p_limit, 1, 10000);
-  with old as (
-    select p.slot_id
-      from (select t.tenant_id, v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.slots_succeeded_days')) as succeeded_before,
-                   v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.slots_failed_days')) as failed_before
-              from tenure.tenants t where t.tenant_id = any (tenure.open_tenants(v_caller))) t
-      cross join lateral (
-        select q.slot_id from tenure.planned_slots q
-         where q.tenant_id = t.tenant_id and q.ended_at < greatest(t.succeeded_before, t.failed_before)
-           and q.ended_at < case when q.state in ('succeeded', 'skipped') then t.succeeded_before else t.failed_before end
-         order by q.ended_at limit p_limit) p
-     limit p_limit
+  with tenants as materialized (
+    select t.tenant_id, v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.slots_succeeded_days')) as well_before,
+           v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.slots_failed_days')) as badly_before
+      from tenure.tenants t where t.tenant_id = any (tenure.open_tenants(v_caller))
+  ), old as (
+    select q.slot_id from tenants t
+      cross join lateral (select q.slot_id from tenure.planned_slots q
+                           where q.tenant_id = t.tenant_id and q.ended_at < t.well_before and q.state in ('succeeded', 'skipped') order by q.ended_at limit p_limit) q
+    union all
+    select q.slot_id from tenants t
+      cross join lateral (select q.slot_id from tenure.planned_slots q
+                           where q.tenant_id = t.tenant_id and q.ended_at < t.badly_before and q.state in ('failed', 'cancelled') order by q.ended_at limit p_limit) q
+    limit p_limit
   )
-  delete from tenure.planned_slots p where p.slot_id in (select o.slot_id from old o);
+  -- Asked again under the lock: somebody may have filled it in, or retried its job, meanwhile.
+  delete from tenure.planned_slots p where p.slot_id = any (array(select o.slot_id from old o)) and p.state not in ('planned', 'running');
   get diagnostics v_removed = row_count;
   if v_removed < p_limit then
     delete from tenure.schedules s

@@ -50,6 +50,7 @@ create table tenure.schedules (
   paused_at               timestamptz,
   paused_by               text,
   pause_note              text,
+  ended_at                timestamptz,
   error_code              text,
   error_message           text,
   created_at              timestamptz not null,
@@ -70,6 +71,7 @@ comment on table tenure.schedules is
   'A rule (cron in a time zone, or an interval) and the job it starts. Whoever plans, starts or gives up slots of it holds its row; who deletes it leaves the row for the slots'' sake.';
 comment on column tenure.schedules.plan_from is 'The rule as it is has slots from here on: when it was made or last changed.';
 comment on column tenure.schedules.planned_to is 'The newest slot that the rule has made since.';
+comment on column tenure.schedules.ended_at is 'Since when its rule has no slot to come.';
 comment on column tenure.schedules.next_at is 'When the scheduler has to look at it. Null: never again, unless it is changed.';
 
 create table tenure.planned_slots (
@@ -120,6 +122,8 @@ create index planned_slots_succeeded on tenure.planned_slots (schedule_id, plan_
 create index planned_slots_failed on tenure.planned_slots (schedule_id, plan_time) where state = 'failed';
 create index planned_slots_covering on tenure.planned_slots (schedule_id, plan_time) where missed is not null;
 create index planned_slots_ended on tenure.planned_slots (tenant_id, ended_at) where ended_at is not null;
+-- These go first, and what failed stays longer: the sweep need not walk over it.
+create index planned_slots_ended_well on tenure.planned_slots (tenant_id, ended_at) where state in ('succeeded', 'skipped');
 comment on table tenure.planned_slots is
   'One planned run of a schedule: planned ahead, its run while there is one, and its record after that, longer than that of its job. A moment has one row, whoever plans it.';
 comment on column tenure.planned_slots.missed is 'So many slots, this one the first, were seen by nobody in time; missed_until is the last of them.';

@@ -156,8 +156,15 @@ fn tell(
     }
     if at <= schedule.plan_from {
         let answer = format!(
-            "The rule is as it is since {}; what stood before had no slot then, or its record is past its retention.",
+            "The rule is as it is since {}; what stood before had no slot then, it was not yet planned when the rule was changed, or its record is past its retention.",
             schedule.plan_from
+        );
+        return Told::new("unplanned", answer);
+    }
+    if schedule.catch_up == "every_plan" && schedule.planned_to.is_some_and(|to| at > to) {
+        let answer = format!(
+            "It is late, and is caught up in its turn: {name} has come to {}.",
+            told_to(schedule)
         );
         return Told::new("unplanned", answer);
     }
@@ -233,4 +240,8 @@ fn typed(name: &str) -> String {
         true => name.to_owned(),
         false => format!("'{}'", name.replace('\'', r"'\''")),
     }
+}
+
+fn told_to(schedule: &Schedule) -> String {
+    schedule.planned_to.unwrap_or(schedule.plan_from).to_string()
 }

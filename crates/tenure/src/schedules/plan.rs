@@ -10,7 +10,7 @@ use super::{Bounds, rhythm, seconds, seconds_up, timestamp};
 use crate::store::schedules::{Plan, Taken};
 
 /// Slots in the past are counted up to here; more are this many.
-const PASSED_MAX: usize = 1000;
+const PASSED_MAX: usize = 100_000;
 
 /// Expressions that were read, by zone. Reading one takes longer than all that is asked of it, and the same few come again and again.
 static READ: LazyLock<Mutex<HashMap<(String, String), Rhythm>>> = LazyLock::new(Mutex::default);
