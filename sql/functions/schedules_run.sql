@@ -26,7 +26,7 @@ begin
   return query
     select s.schedule_id, t.name, s.name, s.cron, s.every_seconds, s.zone, s.start_at, s.end_at, coalesce(s.planned_to, s.plan_from), v_now,
            case when s.catch_up = 'every_plan' and s.paused_at is null then v_now - make_interval(secs => s.catch_up_window_seconds) end,
-           case when s.overlap = 'queue' then least(s.catch_up_slots_max, tenure.slots_room(s.schedule_id)) else s.catch_up_slots_max end
+           case when s.overlap = 'queue' then least(s.catch_up_slots_max, tenure.slots_room(s.schedule_id, v_now)) else s.catch_up_slots_max end
       from tenure.schedules s
       join tenure.tenants t on t.tenant_id = s.tenant_id
      where s.schedule_id = any (v_ids)
@@ -34,12 +34,12 @@ begin
 end
 $$;
 
--- How many more slots of a schedule may wait for their turn.
-create or replace function tenure.slots_room(p_schedule_id integer) returns integer
+-- How many more slots of a schedule may wait for their turn, beside those that are due already.
+create or replace function tenure.slots_room(p_schedule_id integer, p_now timestamptz) returns integer
 language sql stable
 as $$
   select greatest(0, tenure.limit_of('slots_waiting_max') - count(*))::integer
-    from tenure.planned_slots w where w.schedule_id = p_schedule_id and w.state = 'planned' and w.waiting_since is not null and w.origin <> 'backfill'
+    from tenure.planned_slots w where w.schedule_id = p_schedule_id and w.state = 'planned' and w.due_at <= p_now and w.origin <> 'backfill'
 $$;
 
 -- What was computed of schedules that were taken: one object each, with first, latest, passed, passed_until, listed, next, next_gap_seconds, or error_code and error_message.
@@ -103,7 +103,7 @@ begin
       left join lateral (select q as slot, q.due_at, q.plan_time from tenure.planned_slots q
                           where q.schedule_id = s.schedule_id and q.state = 'planned' and q.origin = 'rule' and q.waiting_since is null and q.due_at <= p_now
                           order by q.due_at limit 1) p on true
-     where (x.first is not null and not (s.paused_at is null and s.catch_up = 'every_plan' and s.overlap = 'queue' and tenure.slots_room(s.schedule_id) = 0))
+     where (x.first is not null and not (s.paused_at is null and s.catch_up = 'every_plan' and s.overlap = 'queue' and tenure.slots_room(s.schedule_id, p_now) = 0))
         or (s.paused_at is null and s.catch_up = 'none' and p.due_at < p_now - make_interval(secs => tenure.setting_integer(s.tenant_id, 'schedules.grace_seconds')))
         or (s.paused_at is null and s.catch_up = 'every_plan' and p.plan_time < p_now - make_interval(secs => s.catch_up_window_seconds))
   loop
@@ -143,7 +143,7 @@ begin
     update tenure.schedules s
        set next_at = case
              when x.error_code is not null then p_now + interval '5 minutes'
-             when coalesce(s.planned_to, s.plan_from) < x.latest then case when s.overlap = 'queue' and tenure.slots_room(s.schedule_id) = 0 then p_now + interval '30 seconds' else p_now end
+             when coalesce(s.planned_to, s.plan_from) < x.latest then case when s.overlap = 'queue' and tenure.slots_room(s.schedule_id, p_now) = 0 then p_now + interval '30 seconds' else p_now end
              -- Who waits is woken by an end; should that go amiss, it is looked for now and then. Where nothing runs, it waits no longer.
              -- The next moment may have a row already that is not planned, made by hand: then the rule goes on from there.
              else (select least(min(case
@@ -322,7 +322,7 @@ begin
              when r.origin = 'backfill' then 'wait'
              -- What is filled in is in nobody's way for long: the slot of the rule is next.
              when r.overlap = 'skip' and r.is_busy and r.is_yielding and r.place = 1 then 'wait'
-             when r.overlap = 'skip' or r.place + greatest(r.held - 1, 0) > tenure.limit_of('slots_waiting_max') then 'overlap'
+             when r.overlap = 'skip' or r.place - (not r.is_busy)::integer + greatest(r.held - 1, 0) > tenure.limit_of('slots_waiting_max') then 'overlap'
              else 'wait'
            end as verdict
       from ranked r

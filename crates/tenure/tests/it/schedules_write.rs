@@ -376,6 +376,9 @@ async fn a_restricted_payload_is_shown_to_nobody_who_may_not_see_it() {
     assert_eq!(shown["payload"], Value::Null);
     assert_eq!(shown["classification"], "restricted");
     assert_eq!(show(&c, "a").await["payload"]["patient"], "Doe");
+    let (_, operator) = db.login(&["tenure_operator"], "default", None).await;
+    let open = "select tenure.schedule_update('a', '{\"classification\": \"safe_metadata\"}')";
+    refused(&one(&operator, open, &[]).await, "not_permitted");
     update(&c, "a", json!({"payload": {"patient": "Roe"}})).await;
     let told: i64 = get(
         &c,
