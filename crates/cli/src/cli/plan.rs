@@ -18,6 +18,8 @@ Example:
 
 /// Steps of the critical path that are named; of a longer one the middle is left out.
 const PATH_STEPS_SHOWN: usize = 9;
+/// Needs of one step that are named.
+const NEEDS_SHOWN: usize = 5;
 
 const FIRST: &[&str] = &[
     "purpose",
@@ -39,6 +41,16 @@ const STEPS: &[Column] = &[
     Column("EFFECTS", "effects"),
     Column("TRIES", "attempts_max"),
     Column("LOCK", "lock_target"),
+];
+
+/// What else a step says, if it does.
+const MORE: &[Column] = &[
+    Column("STEP", "id"),
+    Column("KIND", "other_kind"),
+    Column("EXECUTOR", "executor"),
+    Column("PAYLOAD", "payload"),
+    Column("PAYLOAD REF", "payload_ref"),
+    Column("UNDONE BY", "compensation_note"),
 ];
 
 const LOCKS: &[Column] = &[Column("LOCK", "lock_target"), Column("ONE AT A TIME", "steps")];
@@ -143,16 +155,27 @@ fn show(plan: &Document, out: Output) -> Outcome {
         }
         Format::People => {}
     }
-    head["steps"] = json!(counted_steps(plan));
+    head["plan_size"] = json!(format!(
+        "{}, {}",
+        counted_steps(plan),
+        counted(plan.canonical().len(), "byte")
+    ));
+    head["plan_size_bytes"] = Value::Null;
     head["critical_path"] = json!(path_in_words(plan, &path));
     out.object(&head, FIRST, &[])?;
-    out.text("")?;
     let rows: Vec<Value> = steps.into_iter().map(for_people).collect();
+    let says_more = |row: &&Value| MORE.iter().skip(1).any(|column| !row[column.1].is_null());
+    let more: Vec<&Value> = rows.iter().filter(says_more).collect();
+    let locks = shared_locks(plan);
+    out.text("")?;
     out.list(STEPS, &rows, &[], "")?;
-    let shared = shared_locks(plan);
-    if !shared.is_empty() {
+    if !more.is_empty() {
         out.text("")?;
-        out.list(LOCKS, &shared, &[], "")?;
+        out.list(MORE, &more, &[], "")?;
+    }
+    if !locks.is_empty() {
+        out.text("")?;
+        out.list(LOCKS, &locks, &[], "")?;
     }
     Ok(())
 }
@@ -194,6 +217,15 @@ fn for_people(mut step: Value) -> Value {
     step["timeout"] = json!(step["timeout_seconds"].as_i64().map_or("policy".to_owned(), short));
     if step["attempts_max"].is_null() {
         step["attempts_max"] = json!("kind");
+    }
+    if step["kind"] != step["action"] {
+        step["other_kind"] = step["kind"].clone();
+    }
+    if let Some(needs) = step["needs"].as_array_mut()
+        && needs.len() > NEEDS_SHOWN
+    {
+        let left_out = format!("… {} more", needs.len() - NEEDS_SHOWN);
+        needs.splice(NEEDS_SHOWN.., [json!(left_out)]);
     }
     step
 }

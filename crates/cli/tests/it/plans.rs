@@ -87,6 +87,16 @@ fn a_plan_is_shown_by_level_with_what_goes_without_saying() {
         "{shown}"
     );
 
+    let deploy = Answer::of(&mut command(&["plan", "show", &example("deploy-shop")])).ok();
+    for part in [
+        "deploy.container",
+        "registry.example/shop:4.2",
+        "Restore the backup",
+        "git:shop@4.2",
+    ] {
+        assert!(deploy.contains(part), "{part} is not in\n{deploy}");
+    }
+
     let told = json(&["plan", "show", &path]);
     assert_eq!(
         (&told["mode"], &told["priority"]),

@@ -106,7 +106,7 @@ pub struct Plan {
     canonical: String,
 }
 
-/// The chain of needs that decides how long a plan takes at the most.
+/// The chain of needs that holds a plan up longest, if every step takes all its time, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriticalPath {
     /// Its steps, as positions in the plan, the first first.

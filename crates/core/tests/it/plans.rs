@@ -84,6 +84,7 @@ fn what_goes_without_saying_is_the_safe_choice_and_not_in_the_text() {
     }
 }
 
+/// Proves: S160, S161, S167.
 #[test]
 fn what_is_said_is_what_is_read() {
     let plan = valid("everything");
@@ -120,7 +121,7 @@ fn what_is_said_is_what_is_read() {
     assert_eq!(valid("fan").priority(), -100);
 }
 
-/// Proves: S167, S178, S187. Guards: D85, D104, D107.
+/// Proves: S178, S187. Guards: D107.
 #[test]
 fn a_plan_that_is_wrong_is_refused_with_its_code_and_its_place() {
     let rows = json_lines("plans/refused.jsonl");
