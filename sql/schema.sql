@@ -41,6 +41,89 @@ CREATE TYPE tenure.run_end AS (
 	holder text
 );
 
+-- schedule_row; Type: TYPE
+CREATE TYPE tenure.schedule_row AS (
+	name text,
+	state text,
+	cron text,
+	every_seconds integer,
+	zone text,
+	jitter_seconds integer,
+	start_at timestamp with time zone,
+	end_at timestamp with time zone,
+	scope_kind text,
+	scope_id text,
+	kind text,
+	executor text,
+	priority smallint,
+	payload jsonb,
+	classification text,
+	source_ref text,
+	target_ref text,
+	payload_ref text,
+	overlap text,
+	catch_up text,
+	catch_up_window_seconds integer,
+	catch_up_slots_max integer,
+	run_timeout_seconds integer,
+	attempts_max integer,
+	backoff_base_seconds integer,
+	reentry text,
+	description text,
+	next_slot timestamp with time zone,
+	next_due timestamp with time zone,
+	last_slot timestamp with time zone,
+	last_state text,
+	last_reason text,
+	succeeded_slot timestamp with time zone,
+	succeeded_at timestamp with time zone,
+	running bigint,
+	waiting bigint,
+	planned_to timestamp with time zone,
+	plan_from timestamp with time zone,
+	paused_at timestamp with time zone,
+	paused_by text,
+	pause_note text,
+	error_code text,
+	error_message text,
+	created_at timestamp with time zone,
+	created_by text,
+	updated_at timestamp with time zone,
+	updated_by text
+);
+
+-- slot_row; Type: TYPE
+CREATE TYPE tenure.slot_row AS (
+	plan_time timestamp with time zone,
+	state text,
+	skip_reason text,
+	origin text,
+	scope_kind text,
+	scope_id text,
+	expression text,
+	zone text,
+	due_at timestamp with time zone,
+	waiting_since timestamp with time zone,
+	missed integer,
+	missed_until timestamp with time zone,
+	job_id uuid,
+	job_state text,
+	attempts integer,
+	next_retry_at timestamp with time zone,
+	worker text,
+	fired_at timestamp with time zone,
+	started_at timestamp with time zone,
+	ended_at timestamp with time zone,
+	duration_ms bigint,
+	rows_affected bigint,
+	result jsonb,
+	result_ref text,
+	error_code text,
+	error_message text,
+	planned_at timestamp with time zone,
+	planned_by text
+);
+
 -- act_as(uuid, text, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text DEFAULT NULL::text, OUT tenant text, OUT principal text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -445,8 +528,8 @@ CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning t
     LANGUAGE plpgsql
     AS $$...$$;
 
--- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
+-- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -560,6 +643,11 @@ CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
 CREATE FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
+
+-- is_moment(text); Type: FUNCTION
+CREATE FUNCTION tenure.is_moment(p_text text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $_$...$_$;
 
 -- is_trusted(); Type: FUNCTION
 CREATE FUNCTION tenure.is_trusted() RETURNS boolean
@@ -771,6 +859,12 @@ CREATE FUNCTION tenure.job_state(p_job_id uuid) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- job_stop(tenure.caller_identity, timestamp with time zone, uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_stop(p_caller tenure.caller_identity, p_now timestamp with time zone, p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- job_sweep(integer); Type: FUNCTION
 CREATE FUNCTION tenure.job_sweep(p_limit integer DEFAULT 1000) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -879,9 +973,11 @@ CREATE TABLE tenure.kinds (
     paused_at timestamp with time zone,
     paused_by text,
     pause_note text,
+    catch_up text,
     CONSTRAINT kinds_attempts_max_check CHECK (((attempts_max >= 1) AND (attempts_max <= 1000))),
     CONSTRAINT kinds_backoff_base_seconds_check CHECK (((backoff_base_seconds >= 1) AND (backoff_base_seconds <= 86400))),
     CONSTRAINT kinds_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
+    CONSTRAINT kinds_catch_up_check CHECK ((catch_up = ANY (ARRAY['latest_only'::text, 'every_plan'::text, 'none'::text]))),
     CONSTRAINT kinds_check CHECK (((lease_seconds IS NULL) OR (lease_seconds_max IS NULL) OR (lease_seconds <= lease_seconds_max))),
     CONSTRAINT kinds_check1 CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
     CONSTRAINT kinds_check2 CHECK (((concurrency_max IS NOT NULL) OR ((limited_after IS NULL) AND (limit_settles_at IS NULL)))),
@@ -908,6 +1004,9 @@ COMMENT ON COLUMN tenure.kinds.limit_settles_at IS 'Set while the limit is new: 
 
 -- COLUMN kinds.limited_after; Type: COMMENT
 COMMENT ON COLUMN tenure.kinds.limited_after IS 'Set while the limit settles: transactions before this one may still bring such jobs.';
+
+-- COLUMN kinds.catch_up; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.catch_up IS 'What becomes of late slots of schedules that do not say it themselves. Null: none for agents, latest_only for all others.';
 
 -- kind_list(); Type: FUNCTION
 CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
@@ -1064,6 +1163,11 @@ CREATE FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp with t
     LANGUAGE sql
     AS $$...$$;
 
+-- metrics_schedules(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
+    LANGUAGE sql
+    AS $$...$$;
+
 -- new_id(timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.new_id(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
@@ -1110,9 +1214,103 @@ CREATE FUNCTION tenure.partition_upkeep() RETURNS jsonb
     SET "TimeZone" TO 'UTC'
     AS $$...$$;
 
+-- schedules; Type: TABLE
+CREATE TABLE tenure.schedules (
+    schedule_id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    cron text,
+    every_seconds integer,
+    zone text NOT NULL,
+    jitter_seconds integer NOT NULL,
+    start_at timestamp with time zone,
+    end_at timestamp with time zone,
+    scope_kind text NOT NULL,
+    scope_id text NOT NULL,
+    kind text NOT NULL,
+    executor text,
+    priority smallint NOT NULL,
+    payload jsonb NOT NULL,
+    classification text NOT NULL,
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    overlap text NOT NULL,
+    catch_up text NOT NULL,
+    catch_up_window_seconds integer NOT NULL,
+    catch_up_slots_max integer NOT NULL,
+    run_timeout_seconds integer,
+    attempts_max smallint,
+    backoff_base_seconds integer,
+    reentry text NOT NULL,
+    description text NOT NULL,
+    plan_from timestamp with time zone NOT NULL,
+    planned_to timestamp with time zone,
+    next_at timestamp with time zone,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_note text,
+    error_code text,
+    error_message text,
+    created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    updated_by text NOT NULL,
+    deleted_at timestamp with time zone,
+    CONSTRAINT schedules_attempts_max_check CHECK (((attempts_max >= 1) AND (attempts_max <= 1000))),
+    CONSTRAINT schedules_backoff_base_seconds_check CHECK (((backoff_base_seconds >= 1) AND (backoff_base_seconds <= 86400))),
+    CONSTRAINT schedules_catch_up_check CHECK ((catch_up = ANY (ARRAY['latest_only'::text, 'every_plan'::text, 'none'::text]))),
+    CONSTRAINT schedules_catch_up_slots_max_check CHECK (((catch_up_slots_max >= 1) AND (catch_up_slots_max <= 100))),
+    CONSTRAINT schedules_catch_up_window_seconds_check CHECK (((catch_up_window_seconds >= 60) AND (catch_up_window_seconds <= 2592000))),
+    CONSTRAINT schedules_check CHECK (((cron IS NULL) <> (every_seconds IS NULL))),
+    CONSTRAINT schedules_check1 CHECK ((end_at > start_at)),
+    CONSTRAINT schedules_check2 CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
+    CONSTRAINT schedules_check3 CHECK (((deleted_at IS NULL) OR (next_at IS NULL))),
+    CONSTRAINT schedules_classification_check CHECK ((classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
+    CONSTRAINT schedules_created_by_check CHECK ((created_by ~ '\S'::text)),
+    CONSTRAINT schedules_end_at_check CHECK (isfinite(end_at)),
+    CONSTRAINT schedules_every_seconds_check CHECK (((every_seconds >= 10) AND (every_seconds <= 31622400))),
+    CONSTRAINT schedules_jitter_seconds_check CHECK (((jitter_seconds >= 0) AND (jitter_seconds <= 86400))),
+    CONSTRAINT schedules_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT schedules_overlap_check CHECK ((overlap = ANY (ARRAY['skip'::text, 'queue'::text, 'cancel_other'::text, 'allow'::text]))),
+    CONSTRAINT schedules_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT schedules_reentry_check CHECK ((reentry = ANY (ARRAY['allowed'::text, 'refused'::text]))),
+    CONSTRAINT schedules_run_timeout_seconds_check CHECK (((run_timeout_seconds >= 1) AND (run_timeout_seconds <= 2592000))),
+    CONSTRAINT schedules_scope_id_check CHECK (((scope_id ~ '\S'::text) AND (length(scope_id) <= 200))),
+    CONSTRAINT schedules_scope_kind_check CHECK (((scope_kind ~ '\S'::text) AND (length(scope_kind) <= 200))),
+    CONSTRAINT schedules_start_at_check CHECK (isfinite(start_at)),
+    CONSTRAINT schedules_updated_by_check CHECK ((updated_by ~ '\S'::text)),
+    CONSTRAINT schedules_zone_check CHECK ((zone ~ '\S'::text))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05');
+ALTER TABLE ONLY tenure.schedules FORCE ROW LEVEL SECURITY;
+
+-- TABLE schedules; Type: COMMENT
+COMMENT ON TABLE tenure.schedules IS 'A rule (cron in a time zone, or an interval) and the job it starts. Whoever plans, starts or gives up slots of it holds its row; who deletes it leaves the row for the slots'' sake.';
+
+-- COLUMN schedules.plan_from; Type: COMMENT
+COMMENT ON COLUMN tenure.schedules.plan_from IS 'The rule as it is has slots from here on: when it was made or last changed.';
+
+-- COLUMN schedules.planned_to; Type: COMMENT
+COMMENT ON COLUMN tenure.schedules.planned_to IS 'The newest slot that the rule has made since.';
+
+-- COLUMN schedules.next_at; Type: COMMENT
+COMMENT ON COLUMN tenure.schedules.next_at IS 'When the scheduler has to look at it. Null: never again, unless it is changed.';
+
+-- pause_words(tenure.schedules); Type: FUNCTION
+CREATE FUNCTION tenure.pause_words(p_schedule tenure.schedules) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
 -- payload_shown(json); Type: FUNCTION
 CREATE FUNCTION tenure.payload_shown(p_payload json) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- planned_slots_touched(); Type: FUNCTION
+CREATE FUNCTION tenure.planned_slots_touched() RETURNS trigger
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -1179,6 +1377,16 @@ CREATE FUNCTION tenure.refuse_gate(p_key text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- refuse_schedule(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- refuse_schedule_exists(text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_schedule_exists(p_name text) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
 -- refuse_state(uuid, text, text, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) RETURNS void
     LANGUAGE sql
@@ -1207,6 +1415,133 @@ CREATE FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning te
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- schedule_advance(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_advance(p_plans jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- schedule_answer(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_answer(p_tenant_id integer, p_name text) RETURNS jsonb
+    LANGUAGE sql
+    AS $$...$$;
+
+-- schedule_at(text, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_at(p_name text, p_at timestamp with time zone) RETURNS SETOF tenure.slot_row
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_backfill(text, timestamp with time zone[], text, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_backfill(p_name text, p_times timestamp with time zone[], p_mode text DEFAULT 'dry_run'::text, p_stagger_seconds integer DEFAULT 0, p_on_behalf_of text DEFAULT NULL::text) RETURNS TABLE(plan_time timestamp with time zone, verdict text, state text, due_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_create(text, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_create(p_name text, p_spec jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_delete(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_list(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_list(p_limit integer DEFAULT 100, p_after text DEFAULT NULL::text) RETURNS SETOF tenure.schedule_row
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_locked(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_locked(p_tenant_id integer, p_name text) RETURNS tenure.schedules
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- schedule_pause(text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_pause(p_name text, p_note text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_put(text, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_put(p_name text, p_spec jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_read(tenure.caller_identity, tenure.schedules, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_read(p_caller tenure.caller_identity, p_old tenure.schedules, p_spec jsonb) RETURNS tenure.schedules
+    LANGUAGE plpgsql
+    AS $_$...$_$;
+
+-- schedule_resume(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_resume(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_rows(integer, text, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_rows(p_tenant_id integer, p_name text, p_limit integer, p_after text) RETURNS SETOF tenure.schedule_row
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- schedule_rule(tenure.schedules); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_rule(p_schedule tenure.schedules) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- schedule_run(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_run(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_show(text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_show(p_name text) RETURNS SETOF tenure.schedule_row
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_slots(text, text, timestamp with time zone, timestamp with time zone, integer, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_slots(p_name text, p_state text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_until timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS SETOF tenure.slot_row
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_take(integer); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_take(p_limit integer DEFAULT 500) RETURNS TABLE(schedule_id integer, tenant text, name text, cron text, every_seconds integer, zone text, start_at timestamp with time zone, end_at timestamp with time zone, after timestamp with time zone, now timestamp with time zone, list_from timestamp with time zone, list_max integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- schedule_told(tenure.schedules); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_told(p_schedule tenure.schedules) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- schedule_update(text, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_update(p_name text, p_changes jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_write(text, jsonb, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_write(p_name text, p_spec jsonb, p_mode text, p_on_behalf_of text) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- schedules_advance(tenure.caller_identity, timestamp with time zone, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedules_advance(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- secret_text(bytea); Type: FUNCTION
 CREATE FUNCTION tenure.secret_text(p_secret bytea) RETURNS text
     LANGUAGE sql IMMUTABLE
@@ -1222,16 +1557,156 @@ CREATE FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) RETURNS 
     LANGUAGE sql STABLE
     AS $$...$$;
 
+-- slot_give_way(tenure.caller_identity, timestamp with time zone, integer, bigint, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_slot_id bigint, p_job_id uuid, p_actor text) RETURNS void
+    LANGUAGE plpgsql
+    SET lock_timeout TO '500ms'
+    AS $$...$$;
+
+-- slot_jitter(integer, timestamp with time zone, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.slot_jitter(p_schedule_id integer, p_plan_time timestamp with time zone, p_seconds bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
 -- slot_offer(uuid[], text, text, text, text[], integer, integer); Type: FUNCTION
 CREATE FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) RETURNS TABLE(token uuid, lane integer, at timestamp with time zone, lease_seconds integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
 
+-- planned_slots; Type: TABLE
+CREATE TABLE tenure.planned_slots (
+    slot_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    schedule_id integer NOT NULL,
+    scope_kind text NOT NULL,
+    scope_id text NOT NULL,
+    plan_time timestamp with time zone NOT NULL,
+    origin text NOT NULL,
+    state text NOT NULL,
+    skip_reason text,
+    expression text NOT NULL,
+    zone text NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    waiting_since timestamp with time zone,
+    missed integer,
+    missed_until timestamp with time zone,
+    job_id uuid,
+    attempts smallint DEFAULT 0 NOT NULL,
+    worker text,
+    fired_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    duration_ms bigint,
+    rows_affected bigint,
+    result jsonb,
+    result_ref text,
+    error_code text,
+    error_message text,
+    owes_next boolean DEFAULT false NOT NULL,
+    planned_at timestamp with time zone NOT NULL,
+    planned_by text NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT planned_slots_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT planned_slots_check CHECK ((ended_at >= started_at)),
+    CONSTRAINT planned_slots_check1 CHECK (((state = 'skipped'::text) = (skip_reason IS NOT NULL))),
+    CONSTRAINT planned_slots_check2 CHECK (((state = ANY (ARRAY['planned'::text, 'running'::text])) = (ended_at IS NULL))),
+    CONSTRAINT planned_slots_check3 CHECK (((state = ANY (ARRAY['planned'::text, 'skipped'::text])) = (job_id IS NULL))),
+    CONSTRAINT planned_slots_check4 CHECK (((job_id IS NULL) = (fired_at IS NULL))),
+    CONSTRAINT planned_slots_check5 CHECK (((waiting_since IS NULL) OR (state = 'planned'::text))),
+    CONSTRAINT planned_slots_check6 CHECK (((missed IS NULL) = (missed_until IS NULL))),
+    CONSTRAINT planned_slots_due_at_check CHECK (isfinite(due_at)),
+    CONSTRAINT planned_slots_duration_ms_check CHECK ((duration_ms >= 0)),
+    CONSTRAINT planned_slots_error_message_check CHECK ((octet_length(error_message) <= 4000)),
+    CONSTRAINT planned_slots_expression_check CHECK ((expression ~ '\S'::text)),
+    CONSTRAINT planned_slots_missed_check CHECK ((missed >= 1)),
+    CONSTRAINT planned_slots_origin_check CHECK ((origin = ANY (ARRAY['rule'::text, 'manual'::text, 'backfill'::text]))),
+    CONSTRAINT planned_slots_plan_time_check CHECK ((isfinite(plan_time) AND (EXTRACT(epoch FROM plan_time) = trunc(EXTRACT(epoch FROM plan_time))))),
+    CONSTRAINT planned_slots_planned_by_check CHECK ((planned_by ~ '\S'::text)),
+    CONSTRAINT planned_slots_result_check CHECK ((octet_length((result)::text) <= 16384)),
+    CONSTRAINT planned_slots_scope_id_check CHECK ((scope_id ~ '\S'::text)),
+    CONSTRAINT planned_slots_scope_kind_check CHECK ((scope_kind ~ '\S'::text)),
+    CONSTRAINT planned_slots_skip_reason_check CHECK ((skip_reason = ANY (ARRAY['overlap'::text, 'paused'::text, 'missed_window'::text, 'superseded'::text, 'refused'::text]))),
+    CONSTRAINT planned_slots_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text]))),
+    CONSTRAINT planned_slots_zone_check CHECK ((zone ~ '\S'::text))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05');
+ALTER TABLE ONLY tenure.planned_slots FORCE ROW LEVEL SECURITY;
+
+-- TABLE planned_slots; Type: COMMENT
+COMMENT ON TABLE tenure.planned_slots IS 'One planned run of a schedule: planned ahead, its run while there is one, and its record after that, longer than that of its job. A moment has one row, whoever plans it.';
+
+-- COLUMN planned_slots.missed; Type: COMMENT
+COMMENT ON COLUMN tenure.planned_slots.missed IS 'So many slots, this one the first, were seen by nobody in time; missed_until is the last of them.';
+
+-- COLUMN planned_slots.owes_next; Type: COMMENT
+COMMENT ON COLUMN tenure.planned_slots.owes_next IS 'Its run has ended, and the scheduler has not looked yet whether another waits for that.';
+
+-- slot_payload(tenure.schedules, tenure.planned_slots); Type: FUNCTION
+CREATE FUNCTION tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- slot_plan(tenure.schedules, timestamp with time zone, timestamp with time zone, timestamp with time zone, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text) RETURNS bigint
+    LANGUAGE sql
+    AS $$...$$;
+
+-- slot_reopen(uuid, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.slot_reopen(p_job_id uuid, p_by_job_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- slot_shown(tenure.planned_slots); Type: FUNCTION
+CREATE FUNCTION tenure.slot_shown(p_slot tenure.planned_slots) RETURNS tenure.slot_row
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- slot_sweep(integer); Type: FUNCTION
+CREATE FUNCTION tenure.slot_sweep(p_limit integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
 -- slot_withdraw(uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.slot_withdraw(p_tokens uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- slots_catch_up(tenure.schedules, tenure.planned_slots, timestamp with time zone, timestamp with time zone, timestamp with time zone, integer, timestamp with time zone, timestamp with time zone[]); Type: FUNCTION
+CREATE FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[]) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- slots_end(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $_$...$_$;
+
+-- slots_fire(tenure.caller_identity, timestamp with time zone, integer[], text, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint DEFAULT NULL::bigint, OUT started integer, OUT skipped integer, OUT waiting integer) RETURNS record
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$...$$;
+
+-- slots_start(tenure.caller_identity, integer, timestamp with time zone, bigint[], text); Type: FUNCTION
+CREATE FUNCTION tenure.slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamp with time zone, p_slot_ids bigint[], p_actor text) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '2s'
+    AS $$...$$;
+
+-- slots_supersede(integer, timestamp with time zone, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_why text, p_all boolean DEFAULT false) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- slots_told(text, timestamp with time zone, text, bigint[]); Type: FUNCTION
+CREATE FUNCTION tenure.slots_told(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]) RETURNS void
+    LANGUAGE sql
     AS $$...$$;
 
 -- stale_check(integer); Type: FUNCTION
@@ -1677,12 +2152,17 @@ CREATE TABLE tenure.executors (
     role text NOT NULL,
     note text DEFAULT ''::text NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    nature text DEFAULT 'program'::text NOT NULL,
     CONSTRAINT executors_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT executors_nature_check CHECK ((nature = ANY (ARRAY['program'::text, 'agent'::text]))),
     CONSTRAINT executors_role_check CHECK ((role = ANY (ARRAY['executor'::text, 'generator'::text])))
 );
 
 -- TABLE executors; Type: COMMENT
 COMMENT ON TABLE tenure.executors IS 'The whitelist as data. An executor may claim; a generator makes work and may never claim.';
+
+-- COLUMN executors.nature; Type: COMMENT
+COMMENT ON COLUMN tenure.executors.nature IS 'An agent''s slots that nobody saw in time are not run late, unless kind or schedule says so.';
 
 -- heartbeats; Type: TABLE
 CREATE TABLE tenure.heartbeats (
@@ -1764,7 +2244,8 @@ CREATE TABLE tenure.jobs (
     on_behalf_of text,
     created_at timestamp with time zone NOT NULL,
     cleaned_at timestamp with time zone,
-    traceparent text DEFAULT tenure.traceparent()
+    traceparent text DEFAULT tenure.traceparent(),
+    on_lost text
 )
 PARTITION BY RANGE (job_id);
 
@@ -1776,6 +2257,9 @@ COMMENT ON COLUMN tenure.jobs.payload IS 'The JSON object as it was given, chara
 
 -- COLUMN jobs.traceparent; Type: COMMENT
 COMMENT ON COLUMN tenure.jobs.traceparent IS 'The trace and span it was enqueued in, as a W3C traceparent. Null: none was named.';
+
+-- COLUMN jobs.on_lost; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.on_lost IS 'What becomes of a run whose lease ran out or that took too long. Null: the next attempt. fail: it failed with stale_timeout, because nobody knows how far it came.';
 
 -- ready; Type: TABLE
 CREATE TABLE tenure.ready (
@@ -2009,6 +2493,7 @@ CREATE TABLE tenure.lanes (
     executor text NOT NULL,
     parked_until timestamp with time zone,
     timed boolean DEFAULT false NOT NULL,
+    planned boolean DEFAULT false NOT NULL,
     CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text)))
 )
 WITH (fillfactor='70');
@@ -2018,6 +2503,9 @@ COMMENT ON TABLE tenure.lanes IS 'One waiting line per tenant, kind and executor
 
 -- COLUMN lanes.timed; Type: COMMENT
 COMMENT ON COLUMN tenure.lanes.timed IS 'Whether a job with a run timeout or a limit on renewals was ever enqueued here.';
+
+-- COLUMN lanes.planned; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.planned IS 'Whether the job of a slot was ever enqueued here.';
 
 -- job_in_progress; Type: VIEW
 CREATE VIEW tenure.job_in_progress WITH (security_invoker='true') AS
@@ -2069,7 +2557,8 @@ CREATE TABLE tenure.jobs_p0 (
     on_behalf_of text,
     created_at timestamp with time zone NOT NULL,
     cleaned_at timestamp with time zone,
-    traceparent text DEFAULT tenure.traceparent()
+    traceparent text DEFAULT tenure.traceparent(),
+    on_lost text
 );
 
 -- keys; Type: TABLE
@@ -2187,6 +2676,16 @@ WITH (vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
 -- TABLE offers; Type: COMMENT
 COMMENT ON TABLE tenure.offers IS 'Slots that idle workers offer. The token is the one under which the job will be held; the channel is known to its worker alone.';
 
+-- planned_slots_slot_id_seq; Type: SEQUENCE
+ALTER TABLE tenure.planned_slots ALTER COLUMN slot_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tenure.planned_slots_slot_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- principals; Type: TABLE
 CREATE TABLE tenure.principals (
     principal_id integer NOT NULL,
@@ -2303,6 +2802,16 @@ CREATE VIEW tenure.queue_health WITH (security_invoker='true') AS
 
 -- VIEW queue_health; Type: COMMENT
 COMMENT ON VIEW tenure.queue_health IS 'Executors with their freshness, the distribution of states, the triage backlog, and the gates: 25 columns, at least one row.';
+
+-- schedules_schedule_id_seq; Type: SEQUENCE
+ALTER TABLE tenure.schedules ALTER COLUMN schedule_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tenure.schedules_schedule_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- secrets; Type: TABLE
 CREATE TABLE tenure.secrets (
@@ -2481,6 +2990,14 @@ ALTER TABLE ONLY tenure.migrations
 ALTER TABLE ONLY tenure.offers
     ADD CONSTRAINT offers_pkey PRIMARY KEY (token);
 
+-- planned_slots planned_slots_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.planned_slots
+    ADD CONSTRAINT planned_slots_pkey PRIMARY KEY (slot_id);
+
+-- planned_slots planned_slots_schedule_id_plan_time_scope_kind_scope_id_ten_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.planned_slots
+    ADD CONSTRAINT planned_slots_schedule_id_plan_time_scope_kind_scope_id_ten_key UNIQUE (schedule_id, plan_time, scope_kind, scope_id, tenant_id);
+
 -- principals principals_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.principals
     ADD CONSTRAINT principals_pkey PRIMARY KEY (principal_id);
@@ -2492,6 +3009,10 @@ ALTER TABLE ONLY tenure.principals
 -- ready ready_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.ready
     ADD CONSTRAINT ready_pkey PRIMARY KEY (lane, rank, due, job_id);
+
+-- schedules schedules_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.schedules
+    ADD CONSTRAINT schedules_pkey PRIMARY KEY (schedule_id);
 
 -- secrets secrets_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.secrets
@@ -2623,8 +3144,41 @@ CREATE INDEX logins_tenant_id ON tenure.logins USING btree (tenant_id);
 -- offers_lane; Type: INDEX
 CREATE INDEX offers_lane ON tenure.offers USING btree (lane, until);
 
+-- planned_slots_covering; Type: INDEX
+CREATE INDEX planned_slots_covering ON tenure.planned_slots USING btree (schedule_id, plan_time) WHERE (missed IS NOT NULL);
+
+-- planned_slots_ended; Type: INDEX
+CREATE INDEX planned_slots_ended ON tenure.planned_slots USING btree (tenant_id, ended_at) WHERE (ended_at IS NOT NULL);
+
+-- planned_slots_failed; Type: INDEX
+CREATE INDEX planned_slots_failed ON tenure.planned_slots USING btree (schedule_id, plan_time) WHERE (state = 'failed'::text);
+
+-- planned_slots_job; Type: INDEX
+CREATE UNIQUE INDEX planned_slots_job ON tenure.planned_slots USING btree (job_id) WHERE (job_id IS NOT NULL);
+
+-- planned_slots_owing; Type: INDEX
+CREATE INDEX planned_slots_owing ON tenure.planned_slots USING btree (schedule_id) WHERE owes_next;
+
+-- planned_slots_planned; Type: INDEX
+CREATE INDEX planned_slots_planned ON tenure.planned_slots USING btree (schedule_id, due_at) WHERE (state = 'planned'::text);
+
+-- planned_slots_running; Type: INDEX
+CREATE INDEX planned_slots_running ON tenure.planned_slots USING btree (schedule_id) WHERE (state = 'running'::text);
+
+-- planned_slots_succeeded; Type: INDEX
+CREATE INDEX planned_slots_succeeded ON tenure.planned_slots USING btree (schedule_id, plan_time) WHERE (state = 'succeeded'::text);
+
 -- ready_deadline; Type: INDEX
 CREATE INDEX ready_deadline ON tenure.ready USING btree (deadline) WHERE (deadline IS NOT NULL);
+
+-- schedules_deleted; Type: INDEX
+CREATE INDEX schedules_deleted ON tenure.schedules USING btree (tenant_id, deleted_at) WHERE (deleted_at IS NOT NULL);
+
+-- schedules_name; Type: INDEX
+CREATE UNIQUE INDEX schedules_name ON tenure.schedules USING btree (tenant_id, name) WHERE (deleted_at IS NULL);
+
+-- schedules_next; Type: INDEX
+CREATE INDEX schedules_next ON tenure.schedules USING btree (next_at) WHERE (next_at IS NOT NULL);
 
 -- attempts_p0_pkey; Type: INDEX ATTACH
 ALTER INDEX tenure.attempts_pkey ATTACH PARTITION tenure.attempts_p0_pkey;
@@ -2664,6 +3218,9 @@ CREATE TRIGGER heartbeats_only_executors BEFORE INSERT OR UPDATE OF executor_kin
 
 -- jobs jobs_only_cleaned; Type: TRIGGER
 CREATE TRIGGER jobs_only_cleaned BEFORE UPDATE ON tenure.jobs FOR EACH ROW EXECUTE FUNCTION tenure.jobs_only_cleaned();
+
+-- planned_slots planned_slots_touched; Type: TRIGGER
+CREATE TRIGGER planned_slots_touched BEFORE UPDATE ON tenure.planned_slots FOR EACH ROW WHEN ((new.updated_at = old.updated_at)) EXECUTE FUNCTION tenure.planned_slots_touched();
 
 -- config config_key_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.config
@@ -2721,9 +3278,17 @@ ALTER TABLE ONLY tenure.lanes
 ALTER TABLE ONLY tenure.logins
     ADD CONSTRAINT logins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- planned_slots planned_slots_schedule_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.planned_slots
+    ADD CONSTRAINT planned_slots_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES tenure.schedules(schedule_id);
+
 -- principals principals_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.principals
     ADD CONSTRAINT principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- schedules schedules_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.schedules
+    ADD CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
 -- subscriptions subscriptions_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions
@@ -2831,9 +3396,15 @@ CREATE POLICY own_tenant ON tenure.leases FOR SELECT USING (((tenant_id = ( SELE
 -- offers own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.offers FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- planned_slots own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.planned_slots USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- ready own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.lane
    FROM tenure.lanes l)));
+
+-- schedules own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.schedules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- subscriptions own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.subscriptions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -2859,11 +3430,17 @@ CREATE POLICY owner_sees_all ON tenure.secrets TO tenure_owner USING (true) WITH
 -- tenants owner_sees_all; Type: POLICY
 CREATE POLICY owner_sees_all ON tenure.tenants TO tenure_owner USING (true) WITH CHECK (true);
 
+-- planned_slots; Type: ROW SECURITY
+ALTER TABLE tenure.planned_slots ENABLE ROW LEVEL SECURITY;
+
 -- principals; Type: ROW SECURITY
 ALTER TABLE tenure.principals ENABLE ROW LEVEL SECURITY;
 
 -- ready; Type: ROW SECURITY
 ALTER TABLE tenure.ready ENABLE ROW LEVEL SECURITY;
+
+-- schedules; Type: ROW SECURITY
+ALTER TABLE tenure.schedules ENABLE ROW LEVEL SECURITY;
 
 -- secrets; Type: ROW SECURITY
 ALTER TABLE tenure.secrets ENABLE ROW LEVEL SECURITY;
@@ -3151,8 +3728,8 @@ REVOKE ALL ON FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result
 -- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
 
--- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
+-- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
 
 -- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) FROM PUBLIC;
@@ -3217,6 +3794,9 @@ GRANT ALL ON FUNCTION tenure.is_every_tenant() TO tenure_server, tenure_admin, t
 
 -- FUNCTION is_kind_of(p_kind text, p_event_kinds text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) FROM PUBLIC;
+
+-- FUNCTION is_moment(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_moment(p_text text) FROM PUBLIC;
 
 -- FUNCTION is_trusted(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_trusted() FROM PUBLIC;
@@ -3343,6 +3923,9 @@ GRANT ALL ON FUNCTION tenure.job_start_many(p_job_ids uuid[], p_tokens uuid[]) T
 
 -- FUNCTION job_state(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_state(p_job_id uuid) FROM PUBLIC;
+
+-- FUNCTION job_stop(p_caller tenure.caller_identity, p_now timestamp with time zone, p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_stop(p_caller tenure.caller_identity, p_now timestamp with time zone, p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION job_sweep(p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_sweep(p_limit integer) FROM PUBLIC;
@@ -3492,6 +4075,9 @@ REVOKE ALL ON FUNCTION tenure.metrics_lanes(p_tenants integer[]) FROM PUBLIC;
 -- FUNCTION metrics_queue(p_tenants integer[], p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
 
+-- FUNCTION metrics_schedules(p_tenants integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION new_id(p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
 
@@ -3520,8 +4106,14 @@ GRANT ALL ON FUNCTION tenure.partition_list(p_table text) TO tenure_server, tenu
 REVOKE ALL ON FUNCTION tenure.partition_upkeep() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.partition_upkeep() TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION pause_words(p_schedule tenure.schedules); Type: ACL
+REVOKE ALL ON FUNCTION tenure.pause_words(p_schedule tenure.schedules) FROM PUBLIC;
+
 -- FUNCTION payload_shown(p_payload json); Type: ACL
 REVOKE ALL ON FUNCTION tenure.payload_shown(p_payload json) FROM PUBLIC;
+
+-- FUNCTION planned_slots_touched(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.planned_slots_touched() FROM PUBLIC;
 
 -- FUNCTION principal_create(p_name text, p_kind text, p_email text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.principal_create(p_name text, p_kind text, p_email text) FROM PUBLIC;
@@ -3562,6 +4154,12 @@ REVOKE ALL ON FUNCTION tenure.refuse_busy(p_job_id uuid) FROM PUBLIC;
 -- FUNCTION refuse_gate(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_gate(p_key text) FROM PUBLIC;
 
+-- FUNCTION refuse_schedule(p_tenant_id integer, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) FROM PUBLIC;
+
+-- FUNCTION refuse_schedule_exists(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_schedule_exists(p_name text) FROM PUBLIC;
+
 -- FUNCTION refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) FROM PUBLIC;
 
@@ -3574,6 +4172,86 @@ REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning
 -- FUNCTION runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]) FROM PUBLIC;
 
+-- FUNCTION schedule_advance(p_plans jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_advance(p_plans jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_advance(p_plans jsonb) TO tenure_server;
+
+-- FUNCTION schedule_answer(p_tenant_id integer, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_answer(p_tenant_id integer, p_name text) FROM PUBLIC;
+
+-- FUNCTION schedule_at(p_name text, p_at timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_at(p_name text, p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_at(p_name text, p_at timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION schedule_backfill(p_name text, p_times timestamp with time zone[], p_mode text, p_stagger_seconds integer, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_backfill(p_name text, p_times timestamp with time zone[], p_mode text, p_stagger_seconds integer, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_backfill(p_name text, p_times timestamp with time zone[], p_mode text, p_stagger_seconds integer, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_create(p_name text, p_spec jsonb, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_create(p_name text, p_spec jsonb, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_create(p_name text, p_spec jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_delete(p_name text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_list(p_limit integer, p_after text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_list(p_limit integer, p_after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_list(p_limit integer, p_after text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION schedule_locked(p_tenant_id integer, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_locked(p_tenant_id integer, p_name text) FROM PUBLIC;
+
+-- FUNCTION schedule_pause(p_name text, p_note text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_pause(p_name text, p_note text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_pause(p_name text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_put(p_name text, p_spec jsonb, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_put(p_name text, p_spec jsonb, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_put(p_name text, p_spec jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_read(p_caller tenure.caller_identity, p_old tenure.schedules, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_read(p_caller tenure.caller_identity, p_old tenure.schedules, p_spec jsonb) FROM PUBLIC;
+
+-- FUNCTION schedule_resume(p_name text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_resume(p_name text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_resume(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_rows(p_tenant_id integer, p_name text, p_limit integer, p_after text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_rows(p_tenant_id integer, p_name text, p_limit integer, p_after text) FROM PUBLIC;
+
+-- FUNCTION schedule_rule(p_schedule tenure.schedules); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_rule(p_schedule tenure.schedules) FROM PUBLIC;
+
+-- FUNCTION schedule_run(p_name text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_run(p_name text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_run(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_show(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_show(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_show(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION schedule_take(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_take(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_take(p_limit integer) TO tenure_server;
+
+-- FUNCTION schedule_told(p_schedule tenure.schedules); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_told(p_schedule tenure.schedules) FROM PUBLIC;
+
+-- FUNCTION schedule_update(p_name text, p_changes jsonb, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_update(p_name text, p_changes jsonb, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_update(p_name text, p_changes jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_write(p_name text, p_spec jsonb, p_mode text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_write(p_name text, p_spec jsonb, p_mode text, p_on_behalf_of text) FROM PUBLIC;
+
+-- FUNCTION schedules_advance(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedules_advance(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb) FROM PUBLIC;
+
 -- FUNCTION secret_text(p_secret bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.secret_text(p_secret bytea) FROM PUBLIC;
 
@@ -3585,13 +4263,53 @@ GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_
 REVOKE ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_slot_id bigint, p_job_id uuid, p_actor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_slot_id bigint, p_job_id uuid, p_actor text) FROM PUBLIC;
+
+-- FUNCTION slot_jitter(p_schedule_id integer, p_plan_time timestamp with time zone, p_seconds bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_jitter(p_schedule_id integer, p_plan_time timestamp with time zone, p_seconds bigint) FROM PUBLIC;
+
 -- FUNCTION slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) TO tenure_server, tenure_worker;
 
+-- FUNCTION slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) FROM PUBLIC;
+
+-- FUNCTION slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text) FROM PUBLIC;
+
+-- FUNCTION slot_reopen(p_job_id uuid, p_by_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_reopen(p_job_id uuid, p_by_job_id uuid) FROM PUBLIC;
+
+-- FUNCTION slot_shown(p_slot tenure.planned_slots); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_shown(p_slot tenure.planned_slots) FROM PUBLIC;
+
+-- FUNCTION slot_sweep(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_sweep(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.slot_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
+
 -- FUNCTION slot_withdraw(p_tokens uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) TO tenure_server, tenure_worker;
+
+-- FUNCTION slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[]) FROM PUBLIC;
+
+-- FUNCTION slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint, OUT started integer, OUT skipped integer, OUT waiting integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint, OUT started integer, OUT skipped integer, OUT waiting integer) FROM PUBLIC;
+
+-- FUNCTION slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamp with time zone, p_slot_ids bigint[], p_actor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamp with time zone, p_slot_ids bigint[], p_actor text) FROM PUBLIC;
+
+-- FUNCTION slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_why text, p_all boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_why text, p_all boolean) FROM PUBLIC;
+
+-- FUNCTION slots_told(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_told(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]) FROM PUBLIC;
 
 -- FUNCTION stale_check(p_threshold_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) FROM PUBLIC;
@@ -3918,6 +4636,9 @@ GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, te
 
 -- COLUMN jobs.traceparent; Type: ACL
 GRANT SELECT(traceparent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.on_lost; Type: ACL
+GRANT SELECT(on_lost) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE ready; Type: ACL
 GRANT SELECT ON TABLE tenure.ready TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;

@@ -17,7 +17,7 @@ def goals(summary):
     best_bulk, bulk = summary.best("enqueue")
     best_wake, wake = summary.best("latency", better=min, read=summary.latency)
     held = summary.sustained("tenure")
-    drain, soak, http = rate("drain"), summary.soak(), summary.http()
+    drain, soak, http, schedules = rate("drain"), summary.soak(), summary.http(), summary.schedules()
 
     def over_http(part):
         return ratio(median(http[part]["http"]), median(http[part]["sql"])) if http else None
@@ -36,6 +36,8 @@ def goals(summary):
         ("claim and complete over HTTP, against SQL", ">=", 0.333, over_http("claim_and_complete")),
         ("memory of a server for each waiting long poll, bytes", "<=", 65536, http["idle"]["long_polls"]["bytes_each"] if http else None),
         ("memory of a server for each follower of events, bytes", "<=", 65536, http["idle"]["followers"]["bytes_each"] if http else None),
+        ("10,000 schedules due in the same second, seconds until all have started", "<=", 5, schedules["one"]["seconds"] if schedules else None),
+        ("a look of the scheduler beside 100,000 schedules that are not due, against none", "<=", 1.5, schedules["looks"][-1]["to_none"] if schedules else None),
     ]
     return [row for row in rows if row[3] is not None]
 

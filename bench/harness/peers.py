@@ -13,6 +13,7 @@ PHASES = {
     "sustained": ["sustained"],
     "soak": ["soak"],
     "http": ["http"],
+    "schedules": ["schedules"],
 }
 # The order of the report where figures don't decide it.
 FIRST = ["tenure", "bare", "bare_payload"]

@@ -21,6 +21,8 @@ def short(step, told):
         return "{:.2f} of the rate with a transaction left open".format(told["held"]["rate"] / max(1, told["free"]["rate"]))
     if step == "http":
         return "{:.2f} of SQL".format(median(told["claim_and_complete"]["http"]) / median(told["claim_and_complete"]["sql"]))
+    if step == "schedules":
+        return "all {} in {:.2f} s".format(thousands(told["jobs"]), told["seconds"])
     if step == "latency":
         return "commit to start p50 {p50:.2f} p95 {p95:.2f} p99 {p99:.2f} ms".format(**told["commit_ms"])
     text = f"{thousands(told['jobs'] / told['seconds'])} jobs/s"
@@ -47,7 +49,8 @@ def write(results, publish):
 
 
 def page(summary, pictures):
-    parts = [head(summary), promises(summary), drain(summary), enqueue(summary), latency(summary), sustained(summary), soak(summary), http(summary)]
+    parts = [head(summary), promises(summary), drain(summary), enqueue(summary), latency(summary), sustained(summary), soak(summary), http(summary),
+             schedules(summary)]
     parts += [circumstances(summary), missing(summary)]
     text = "\n\n".join(part for part in parts if part) + "\n"
     for name in ("drain", "enqueue", "latency", "sustained"):
@@ -181,6 +184,24 @@ def http(summary):
         + table(["", "HTTP", "SQL", "HTTP / SQL"], rows, "lrrr")
         + f"\n\nWhat it costs a server to keep many waiting; its pool has {run['connections']} connections, and one more listens.\n\n"
         + table(["", "at once", "bytes each", "connections to the database"], idle, "lrrr")
+    )
+
+
+def schedules(summary):
+    run = summary.schedules()
+    if not run:
+        return None
+    rows = [
+        [name, f"{part['seconds']:.2f}", thousands(part["slots_per_second"]), f"{part['to_enqueue']:.2f}"]
+        for name, part in (("one scheduler", run["one"]), ("two schedulers", run["two"]))
+    ]
+    looks = [[thousands(look["schedules"]), thousands(look["look_us"]), f"{look['to_none']:.2f}" if look["to_none"] else "-"] for look in run["looks"]]
+    return (
+        f"## Schedules\n\n{thousands(run['jobs'])} schedules that are due in the same second, from then until the jobs of all are made and their next slots are planned; the "
+        f"median of {run['rounds']} rounds. Beside it one connection that enqueues as many jobs, 500 at a time: {thousands(run['enqueue_per_second'])} jobs in a second.\n\n"
+        + table(["", "seconds", "slots/s", "slots / jobs enqueued"], rows, "lrrr")
+        + "\n\nWhat it costs to look when nothing is due.\n\n"
+        + table(["schedules that are not due", "a look, µs", "against none"], looks, "rrr")
     )
 
 

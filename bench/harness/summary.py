@@ -53,6 +53,10 @@ class Summary:
         runs = self.runs("http", "tenure")
         return runs[-1] if runs else None
 
+    def schedules(self):
+        runs = self.runs("schedules", "tenure")
+        return runs[-1] if runs else None
+
     def sustained(self, system):
         runs = self.runs("sustained", system)
         return runs[-1] if runs else None

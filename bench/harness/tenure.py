@@ -80,6 +80,17 @@ class Tenure:
             "idle": told["idle"],
         }
 
+    def schedules(self, url, seconds_max, schedules, idle):
+        told = self.bench(url, seconds_max, "schedules", "--schedules", schedules, "--idle", idle)
+        if told["left"] or any(count != schedules for way in ("one", "two") for count in told[way]["started"]):
+            raise CommandFailed(f"not all of {schedules} were started: {told['one']['started']}, {told['two']['started']}, {told['left']} are left")
+        return {
+            "jobs": schedules,
+            "seconds": told["one"]["seconds"],
+            "rounds": told["settings"]["rounds"],
+            **{part: told[part] for part in ("one", "two", "enqueue_per_second", "looks")},
+        }
+
     def bench(self, url, seconds_max, *words):
         command = [self.program, "bench", *words, "--json", "--yes", "--database-url", url]
         return json.loads(call(command, seconds_max=seconds_max).strip().splitlines()[-1])

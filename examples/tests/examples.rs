@@ -93,6 +93,19 @@ async fn cancellation_shows_a_handler_that_stops() {
 }
 
 #[tokio::test]
+async fn schedules_shows_a_declared_schedule_and_its_run() {
+    let printed = printed(env!("CARGO_BIN_EXE_schedules")).await;
+    for promise in [
+        "3 slots ahead.",
+        "(manual).",
+        "It ran and succeeded",
+        "succeeded, 42 rows",
+    ] {
+        assert!(printed.contains(promise), "{promise:?} is missing in:\n{printed}");
+    }
+}
+
+#[tokio::test]
 async fn testing_shows_what_was_enqueued_and_runs_it() {
     let printed = printed(env!("CARGO_BIN_EXE_testing")).await;
     for promise in [

@@ -30,10 +30,15 @@ def scene():
         post(f"/v1/jobs/{job['job_id']}/complete", {"token": job["token"], "result": {"n": 1}})
     for job in held[2:4]:
         post(f"/v1/jobs/{job['job_id']}/fail", {"token": job["token"], "message": "no", "permanent": True})
+    for name in SCHEDULES:
+        post("/v1/schedules", {"name": name, "kind": "fuzz", "cron": "0 3 * * *", "zone": "Europe/Berlin"})
+        post(f"/v1/schedules/{name}/run", {})
     letters = requests.get(URL + "/v1/dead-letters", headers={"Authorization": f"Bearer {KEY}"}, timeout=20).json()
     return [job["job_id"] for job in jobs], held[4:], [one["dead_letter_id"] for one in letters["dead_letters"]]
 
 
+# Some are deleted on the way.
+SCHEDULES = [f"fuzz-{n}" for n in range(40)]
 JOBS, HELD, LETTERS = scene()
 PREFIX = KEY.split("_")[1]
 WAITS = {str(seconds) for seconds in range(1, 41)}
@@ -54,6 +59,8 @@ def map_path_parameters(ctx, path_parameters):
             path_parameters["job_id"] = chance.choice(JOBS)
         if is_id(path_parameters.get("id")) and "/dead-letters/" in ctx.operation.path:
             path_parameters["id"] = chance.choice(LETTERS)
+        if isinstance(path_parameters.get("name"), str) and "/schedules/" in ctx.operation.path:
+            path_parameters["name"] = chance.choice(SCHEDULES)
     return path_parameters
 
 

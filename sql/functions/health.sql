@@ -26,16 +26,18 @@ begin
 end
 $$;
 
--- What an operator should know about the database itself: sizes and dead rows of the hot tables, the oldest transaction, partitions that wait.
+-- What an operator should know about the database itself: sizes and dead rows of the hot tables, the oldest transaction, partitions that wait, and for how long a schedule has been due.
 create or replace function tenure.doctor() returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_now timestamptz := tenure.now();
 begin
   return jsonb_build_object(
     'server_version', current_setting('server_version'),
     'clock', clock_timestamp(),
-    'clock_replaced', abs(extract(epoch from tenure.now() - clock_timestamp())) > 1,
+    'clock_replaced', abs(extract(epoch from v_now - clock_timestamp())) > 1,
     'schema_version', (select max(m.version) from tenure.migrations m),
     'functions_hash', (select i.functions_hash from tenure.installation i),
     'epoch', (select i.epoch from tenure.installation i),
@@ -49,6 +51,7 @@ begin
     'login_roles', (select coalesce(jsonb_agg(p.rolname order by p.rolname), '[]') from pg_roles p
                      where p.rolname ^@ 'tenure_' and p.rolname <> session_user and pg_has_role(session_user, p.oid, 'member')),
     'stream', (select to_jsonb(s) from tenure.stream_lag() s),
+    'schedules_late_seconds', (select greatest(0, coalesce(extract(epoch from v_now - min(s.next_at)), 0)) from tenure.schedules s where s.next_at <= v_now),
     'partitions', (select jsonb_object_agg(t.name, (select count(*) from tenure.partition_list(t.name))) from (values ('jobs'), ('attempts'), ('events')) t (name)),
     'settings', (select jsonb_object_agg(g.name, g.setting) from pg_settings g where g.name in ('fsync', 'synchronous_commit', 'max_wal_size', 'autovacuum', 'autovacuum_naptime', 'max_connections')));
 end

@@ -322,8 +322,11 @@ begin
                  and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))
                  and (t.priority is null or t.priority between -32767 and 32767)
                  and (t.due is null or (t.due <= p_now and isfinite(t.due)))
-                 and coalesce(t.attempts_max::text, t.deadline::text, t.classification, t.event_domain, t.source_system, t.source_ref, t.target_ref, t.payload_ref, t.affinity_key,
-                       t.correlation_id, t.job_id::text) is null as fine
+                 and (t.attempts_max is null or t.attempts_max between 1 and tenure.limit_of('attempts_max'))
+                 and (t.classification is null or t.classification in ('safe_metadata', 'restricted'))
+                 and coalesce(greatest(length(t.source_ref), length(t.target_ref), length(t.payload_ref)), 0) <= tenure.limit_of('ref_chars_max')
+                 and (t.source_system is null or t.source_system = 'tenure.schedule')
+                 and coalesce(t.deadline::text, t.event_domain, t.affinity_key, t.correlation_id, t.job_id::text) is null as fine
             from unnest(p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
                         p_correlation_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) with ordinality
                    t (kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max, correlation_id, affinity_key, event_domain,

@@ -54,7 +54,8 @@ create or replace function tenure.cut_text(p_text text, p_bytes_max integer) ret
 language sql immutable parallel safe
 as $$
   select case
-    when octet_length(p_text) <= p_bytes_max then p_text
+    -- Null is asked for first: it would go through the lengths one by one.
+    when p_text is null or octet_length(p_text) <= p_bytes_max then p_text
     else left(p_text, (
       select max(n)
         from generate_series(greatest(0, (p_bytes_max - 3) / 4), p_bytes_max - 3) n

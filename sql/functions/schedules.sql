@@ -38,7 +38,9 @@ create or replace function tenure.schedule_read(p_caller tenure.caller_identity,
 language plpgsql
 as $$
 declare
+  v_now   timestamptz := tenure.now();
   v_new   tenure.schedules;
+  v_slot  tenure.planned_slots;
   v_field text;
   v_value jsonb;
   v_kind  record;
@@ -125,7 +127,11 @@ begin
     perform tenure.refuse('payload_forbidden_key', 'The payload has a member "slot".', 'There the job finds which slot it runs for.', 'Call yours otherwise.');
   end if;
   -- As it will be enqueued, but for the times.
-  perform tenure.check_job('', tenure.now(), tenure.slot_payload(v_new, tenure.now(), 'backfill')::json, 'slot', v_new.priority, tenure.now(), null, coalesce(v_new.attempts_max, 1), v_new.classification,
+  v_slot.plan_time := v_now;
+  v_slot.origin := 'backfill';
+  v_slot.scope_kind := v_new.scope_kind;
+  v_slot.scope_id := v_new.scope_id;
+  perform tenure.check_job('', v_now, tenure.slot_payload(v_new, v_slot)::json, 'slot', v_new.priority, v_now, null, coalesce(v_new.attempts_max, 1), v_new.classification,
     'job', 'tenure', array[v_new.source_ref, v_new.target_ref, v_new.payload_ref], '{}', null);
   -- Whoever makes a schedule must be allowed to enqueue just that. Two statements: the second sees a lane that the first has made.
   v_lane := tenure.lane_ensure(p_caller, v_new.kind, v_new.executor);
@@ -219,7 +225,7 @@ begin
   v_replan := (v_new.cron, v_new.every_seconds, v_new.zone, v_new.jitter_seconds, v_new.start_at, v_new.end_at, v_new.scope_kind, v_new.scope_id)
     is distinct from (v_old.cron, v_old.every_seconds, v_old.zone, v_old.jitter_seconds, v_old.start_at, v_old.end_at, v_old.scope_kind, v_old.scope_id);
   if v_replan then
-    -- What the old rule had planned gives way. A slot that is due waits for nobody any more, but one that waits for another run keeps its place.
+    -- What the old rule had planned gives way. What was due before this, or waits for another run, keeps its place.
     perform tenure.slots_supersede(v_old.schedule_id, v_now, 'The rule was changed.');
   end if;
   update tenure.schedules s
@@ -351,11 +357,11 @@ exception when others then
 end
 $$;
 
--- Gives up what was planned. Slots that wait for another run, were asked for by hand or are filled in stay, unless all are meant.
+-- Gives up what was planned. Slots that are due, wait for another run, were asked for by hand or are filled in stay, unless all are meant.
 create or replace function tenure.slots_supersede(p_schedule_id integer, p_now timestamptz, p_why text, p_all boolean default false) returns void
 language sql
 as $$
   update tenure.planned_slots p
      set state = 'skipped', skip_reason = 'superseded', error_message = p_why, ended_at = p_now, waiting_since = null
-   where p.schedule_id = p_schedule_id and p.state = 'planned' and (p_all or (p.origin = 'rule' and p.waiting_since is null))
+   where p.schedule_id = p_schedule_id and p.state = 'planned' and (p_all or (p.origin = 'rule' and p.waiting_since is null and p.plan_time > p_now))
 $$;

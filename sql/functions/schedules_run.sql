@@ -25,7 +25,7 @@ begin
   end if;
   return query
     select s.schedule_id, t.name, s.name, s.cron, s.every_seconds, s.zone, s.start_at, s.end_at, coalesce(s.planned_to, s.plan_from), v_now,
-           case when s.catch_up = 'every_plan' then v_now - make_interval(secs => s.catch_up_window_seconds) end, s.catch_up_slots_max
+           case when s.catch_up = 'every_plan' and s.paused_at is null then v_now - make_interval(secs => s.catch_up_window_seconds) end, s.catch_up_slots_max
       from tenure.schedules s
       join tenure.tenants t on t.tenant_id = s.tenant_id
      where s.schedule_id = any (v_ids)
@@ -130,9 +130,12 @@ begin
        set next_at = case
              when x.error_code is not null then p_now + interval '5 minutes'
              when s.planned_to < x.latest then p_now
-             -- Who waits is woken by an end; should that go amiss, it is looked for now and then.
+             -- Who waits is woken by an end; should that go amiss, it is looked for now and then. Where nothing runs, it waits no longer.
              -- The next moment may have a row already that is not planned, made by hand: then the rule goes on from there.
-             else (select least(min(case when p.waiting_since is null then p.due_at else p_now + interval '30 seconds' end),
+             else (select least(min(case
+                             when p.waiting_since is null then p.due_at
+                             when (select true from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running' limit 1) then p_now + interval '30 seconds'
+                             else p_now end),
                                 case when x.next is not null and s.planned_to > p_now and not coalesce(bool_or(p.plan_time = s.planned_to), false) then s.planned_to end)
                      from tenure.planned_slots p where p.schedule_id = s.schedule_id and p.state = 'planned') end,
            error_code = x.error_code, error_message = tenure.cut_text(x.error_message, tenure.limit_of('error_message_bytes_max')::integer)
@@ -234,12 +237,12 @@ as $$
 $$;
 
 -- What the job of a slot finds in its payload.
-create or replace function tenure.slot_payload(p_schedule tenure.schedules, p_plan_time timestamptz, p_origin text) returns jsonb
+create or replace function tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) returns jsonb
 language sql stable
 as $$
   select case when jsonb_typeof(p_schedule.payload) = 'object' then p_schedule.payload || jsonb_build_object('slot', jsonb_build_object(
-      'schedule', p_schedule.name, 'plan_time', to_char(p_plan_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'scope_kind', p_schedule.scope_kind, 'scope_id', p_schedule.scope_id,
-      'origin', p_origin))
+      'schedule', p_schedule.name, 'plan_time', to_char(p_slot.plan_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'scope_kind', p_slot.scope_kind, 'scope_id', p_slot.scope_id,
+      'origin', p_slot.origin))
     else p_schedule.payload end
 $$;
 
@@ -250,8 +253,9 @@ as $$
 $$;
 
 -- Runs, skips or holds back the slots of these schedules that are due. The caller holds the schedules.
--- A slot filled in waits where another would be skipped. With cancel_other only the latest counts.
-create or replace function tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamptz, p_schedule_ids integer[], p_actor text,
+-- A slot filled in waits where another would be skipped. With cancel_other only the latest counts. Whoever names a slot means it alone, and who waits before it:
+-- what else is due is for the scheduler, which knows how late that is.
+create or replace function tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamptz, p_schedule_ids integer[], p_actor text, p_slot_id bigint default null,
   out started integer, out skipped integer, out waiting integer)
 language plpgsql
 set enable_seqscan = off
@@ -264,17 +268,18 @@ declare
 begin
   with due as materialized (
     select p.slot_id, s.schedule_id, s.tenant_id, p.plan_time, p.origin, p.waiting_since, s.overlap, s.paused_at is not null and p.origin = 'rule' as is_paused,
-           exists (select from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running') as is_busy,
+           -- Looked up for each: as a question of existence it would read whatever runs anywhere.
+           (select true from tenure.planned_slots r where r.schedule_id = s.schedule_id and r.state = 'running' limit 1) is not null as is_busy,
            (select count(*) from tenure.planned_slots w where w.schedule_id = s.schedule_id and w.state = 'planned' and w.waiting_since is not null and w.origin <> 'backfill') as held
       from tenure.schedules s
       cross join lateral (
-        -- Of those that wait, the first alone can have its turn.
+        -- Of those that wait, the first alone can have its turn; unless they may overlap by now.
         (select q.slot_id, q.plan_time, q.origin, q.waiting_since from tenure.planned_slots q
           where q.schedule_id = s.schedule_id and q.state = 'planned' and q.waiting_since is not null and q.due_at <= p_now
-          order by q.origin = 'backfill', q.plan_time limit 1)
+          order by q.origin = 'backfill', q.plan_time limit case s.overlap when 'allow' then tenure.limit_of('slots_per_schedule_max') else 1 end)
         union all
         (select q.slot_id, q.plan_time, q.origin, q.waiting_since from tenure.planned_slots q
-          where q.schedule_id = s.schedule_id and q.state = 'planned' and q.waiting_since is null and q.due_at <= p_now
+          where q.schedule_id = s.schedule_id and q.state = 'planned' and q.waiting_since is null and q.due_at <= p_now and (p_slot_id is null or q.slot_id = p_slot_id)
           order by q.due_at limit tenure.limit_of('slots_per_schedule_max'))) p
      where s.schedule_id = any (p_schedule_ids)
   ), ranked as (
@@ -366,11 +371,12 @@ begin
   p_caller.scope := 'tenant';
   begin
     perform tenure.check_gate(p_tenant_id, 'queue.job_substrate.enabled');
-    select array_agg(s.kind order by p.slot_id) as kinds, array_agg(tenure.slot_payload(s, p.plan_time, p.origin)::json order by p.slot_id) as payloads,
+    select array_agg(s.kind order by p.slot_id) as kinds, array_agg(tenure.slot_payload(s, p)::json order by p.slot_id) as payloads,
            array_agg('slot ' || p.slot_id order by p.slot_id) as keys, array_agg(s.executor order by p.slot_id) as executors, array_agg(s.priority::integer order by p.slot_id) as priorities,
            array_agg(s.source_ref order by p.slot_id) as source_refs, array_agg(s.target_ref order by p.slot_id) as target_refs, array_agg(s.payload_ref order by p.slot_id) as payload_refs,
            array_agg(s.classification order by p.slot_id) as classifications, array_agg(s.attempts_max::integer order by p.slot_id) as attempts_max,
-           array_agg('tenure.schedule'::text order by p.slot_id) as source_systems, array_agg(s.run_timeout_seconds order by p.slot_id) as run_timeouts,
+           array_agg('tenure.schedule'::text order by p.slot_id) as source_systems,
+           case when bool_or(s.run_timeout_seconds is not null) then array_agg(s.run_timeout_seconds order by p.slot_id) end as run_timeouts,
            array_agg(s.backoff_base_seconds order by p.slot_id) as backoffs, array_agg(case s.reentry when 'refused' then 'fail' end order by p.slot_id) as on_lost
       into v_jobs
       from tenure.planned_slots p
@@ -383,11 +389,10 @@ begin
       perform tenure.refuse('key_taken', 'Another job has the key of the slot.', 'Keys that begin with "slot" and a number are for slots.', 'Cancel that job.');
     end if;
     -- The kind may have got another executor since, and so another lane.
-    update tenure.lanes l set planned = true, timed = l.timed or j.is_timed
-      from (select j.lane, bool_or(j.run_timeout_seconds is not null) as is_timed from tenure.jobs j where j.job_id = any (v_new.ids) group by j.lane) j
-     where l.lane = j.lane and not (l.planned and (l.timed or not j.is_timed));
+    update tenure.lanes l set planned = true
+     where not l.planned and l.lane = any (array(select j.lane from tenure.jobs j where j.job_id = any (v_new.ids)));
     update tenure.planned_slots p
-       set state = 'running', job_id = n.job_id, fired_at = p_now, waiting_since = null
+       set state = 'running', job_id = n.job_id, fired_at = p_now, waiting_since = null, updated_at = p_now
       from unnest(array(select x from unnest(p_slot_ids) x order by x), v_new.ids) n (slot_id, job_id)
      where p.slot_id = n.slot_id;
     get diagnostics v_started = row_count;

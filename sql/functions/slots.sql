@@ -183,7 +183,7 @@ begin
   if v_slot is null then
     perform tenure.refuse('busy_try_again', format('The schedule %L was run too often within a minute.', p_name), 'Each run takes a second of its own.', 'Try again in a minute.');
   end if;
-  perform tenure.slots_fire(v_caller, v_now, array[v_schedule.schedule_id], v_caller.principal);
+  perform tenure.slots_fire(v_caller, v_now, array[v_schedule.schedule_id], v_caller.principal, v_slot);
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.run_asked', v_caller.principal, p_on_behalf_of, p_name, jsonb_build_object('plan_time', v_second));
   return (select to_jsonb(tenure.slot_shown(p)) || jsonb_build_object('schedule', p_name) from tenure.planned_slots p where p.slot_id = v_slot);
 exception when others then

@@ -139,7 +139,7 @@ insert into tenure.config_keys (key, value_type, default_value, value_min, value
   ('retention.slots_succeeded_days', 'integer', '30', 1, 3650, false, 'A slot that succeeded or was skipped is removed this many days after its end.'),
   ('retention.slots_failed_days', 'integer', '90', 1, 3650, false, 'A slot that failed or was cancelled is removed this many days after its end.');
 
--- When a slot last changed, whoever changed it.
+-- When a slot last changed, whoever changed it. Who changes many says so itself.
 create function tenure.planned_slots_touched() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -149,7 +149,8 @@ begin
   return new;
 end
 $$;
-create trigger planned_slots_touched before update on tenure.planned_slots for each row execute function tenure.planned_slots_touched();
+create trigger planned_slots_touched before update on tenure.planned_slots for each row
+  when (new.updated_at = old.updated_at) execute function tenure.planned_slots_touched();
 
 -- A schedule and a slot as they are shown.
 create type tenure.schedule_row as (

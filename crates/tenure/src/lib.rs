@@ -1,7 +1,8 @@
 //! Tenure on PostgreSQL: work that must not be lost, must not run twice by accident, and must not run without
 //! permission.
 //!
-//! [`Client`] puts work in and waits for it, [`worker`] runs it, [`testing`] helps to test both.
+//! [`Client`] puts work in and waits for it, [`worker`] runs it, [`mod@schedules`] lets it come by itself, [`testing`] helps
+//! to test all of them.
 //!
 //! All of it is SQL in the schema `tenure`; this crate carries that SQL, applies it ([`mod@migrate`]) and calls it
 //! ([`store`]), with refusals as typed errors ([`Error`]).

@@ -8,6 +8,8 @@ use metrics::{counter, histogram};
 
 #[cfg(feature = "metrics")]
 use crate::services::{reaper, retention};
+#[cfg(feature = "metrics")]
+use crate::store::schedules::Advanced;
 use crate::worker::Report;
 
 /// Tells the recorder what each of them means. To be called once, after it was installed.
@@ -41,7 +43,7 @@ pub fn describe() {
     );
     describe_counter!(
         "tenure_service_runs_total",
-        "Runs of the reaper and of retention in this process, by outcome."
+        "Runs of the services in this process, by service and outcome."
     );
     describe_counter!(
         "tenure_reaper_jobs_ended_total",
@@ -59,11 +61,21 @@ pub fn describe() {
         "tenure_retention_partitions_total",
         "Partitions that retention in this process made or dropped."
     );
+    describe_counter!(
+        "tenure_retention_slots_removed_total",
+        "Slots of schedules that retention in this process removed."
+    );
+    describe_counter!(
+        "tenure_scheduler_slots_total",
+        "Slots of schedules that the scheduler of this process dealt with: planned ahead, started, skipped, set to wait for another run, or missed."
+    );
     // What a rule asks for is there before it first happens.
     counter!("tenure_reaper_jobs_ended_total").absolute(0);
     counter!("tenure_retention_jobs_cleaned_total").absolute(0);
     counter!("tenure_retention_dead_letters_removed_total").absolute(0);
-    for service in ["reaper", "retention"] {
+    counter!("tenure_retention_slots_removed_total").absolute(0);
+    advanced(Advanced::default());
+    for service in ["reaper", "retention", "scheduler", "subscriptions"] {
         for outcome in ["done", "failed"] {
             counter!("tenure_service_runs_total", "service" => service, "outcome" => outcome).absolute(0);
         }
@@ -138,8 +150,24 @@ pub(crate) fn swept(counts: retention::Counts) {
     let number = |count: i64| u64::try_from(count).unwrap_or_default();
     counter!("tenure_retention_jobs_cleaned_total").increment(number(counts.cleaned));
     counter!("tenure_retention_dead_letters_removed_total").increment(number(counts.dead_letters_removed));
+    counter!("tenure_retention_slots_removed_total").increment(number(counts.slots_removed));
     counter!("tenure_retention_partitions_total", "what" => "made").increment(counts.partitions_made as u64);
     counter!("tenure_retention_partitions_total", "what" => "dropped").increment(counts.partitions_dropped as u64);
+}
+
+/// What the scheduler did.
+#[cfg(feature = "metrics")]
+pub(crate) fn advanced(done: Advanced) {
+    let told = [
+        ("planned", done.planned),
+        ("started", done.started),
+        ("skipped", done.skipped),
+        ("waiting", done.waiting),
+        ("missed", done.missed),
+    ];
+    for (what, count) in told {
+        counter!("tenure_scheduler_slots_total", "what" => what).increment(u64::try_from(count).unwrap_or_default());
+    }
 }
 
 /// How long the runs of one kind take: looked up once, because it is told of every run.

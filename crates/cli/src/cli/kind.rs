@@ -115,7 +115,7 @@ pub(crate) struct Set {
     /// What becomes of a job without attempts left: dead_letter or fail
     #[arg(long, value_name = "WHAT")]
     on_exhausted: Option<String>,
-    /// What becomes of late slots of its schedules: latest_only, every_plan or none
+    /// What becomes of slots of its schedules that nobody saw in time: latest_only, every_plan or none
     #[arg(long, value_name = "WHAT")]
     catch_up: Option<String>,
     /// What it is, for people

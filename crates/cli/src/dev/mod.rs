@@ -11,7 +11,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use tenure::private::{Cluster, ClusterOptions, PrivateError};
-use tenure::services::{reaper, retention, subscriptions};
+use tenure::services::{reaper, retention, scheduler, subscriptions};
 use tenure::{Pool, pool::PoolOptions};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
@@ -28,12 +28,13 @@ use crate::stop::{Stop, closed};
 use crate::webhooks::{self, Reach};
 
 use self::api::Api;
+pub(crate) use self::welcome::quoted;
 use self::welcome::welcome;
 
 /// The database of the cluster that holds the schema.
 const DATABASE: &str = "postgres";
-/// One for each service, or two for the worker, and one to spare.
-const CONNECTIONS_MAX: usize = 3;
+/// One for each service, or two for the worker and some to spare.
+const CONNECTIONS_MAX: usize = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct Dev {
@@ -182,6 +183,8 @@ impl Running {
         let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended.clone()));
         services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
         services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
+        let (planning, planning_end) = (pool.clone(), closed(ended.clone()));
+        services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
         let (telling, telling_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
         services.spawn(webhooks::run(

@@ -48,7 +48,10 @@ pub(super) fn welcome(
         ),
         None => line("key", &format!("{tenure} key create NAME --role ROLE makes one")),
     }
-    line("services", "reaper, retention, subscriptions and webhooks run here");
+    line(
+        "services",
+        "scheduler, reaper, retention, subscriptions and webhooks run here",
+    );
     let (enqueue, wait) = match worker {
         true => {
             line("worker", "one for jobs of the kind hello runs here");
@@ -119,7 +122,7 @@ fn program() -> String {
 }
 
 /// Quoted for a shell where it must be.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -245,3 +245,25 @@ async fn work_goes_over_http_too_and_who_waits_there_costs_little() {
         "its keys are worth nothing any more: {keys}"
     );
 }
+
+/// Its schedules are gone afterwards, and their slots have run.
+#[tokio::test]
+async fn schedules_that_are_due_together_are_all_started() {
+    let bench = Workbench::open().await;
+    let options = ["--schedules", "60", "--interval", "10", "--rounds", "1", "--idle", "30"];
+    let told = bench_of(&bench, &[&["schedules"][..], &options].concat());
+    assert_eq!(told["left"], 0, "{told}");
+    for way in ["one", "two"] {
+        assert_eq!(told[way]["started"], serde_json::json!([60]), "{told}");
+        check_numbers(&told[way], &["seconds", "slots_per_second", "to_enqueue"]);
+    }
+    check_numbers(&told, &["jobs_per_second", "enqueue_per_second"]);
+    let looks = told["looks"].as_array().expect("looks");
+    let beside: Vec<_> = looks.iter().map(|look| look["schedules"].as_u64()).collect();
+    assert_eq!(beside, [Some(0), Some(30), Some(30)]);
+    assert!(looks.iter().all(|look| look["look_us"].as_f64() > Some(0.0)), "{told}");
+    let left = "select count(*)::text from tenure.schedules where deleted_at is null";
+    assert_eq!(bench.sql(left).await, "0");
+    let open = "select count(*)::text from tenure.planned_slots where ended_at is null";
+    assert_eq!(bench.sql(open).await, "0");
+}

@@ -42,6 +42,7 @@ async fn a_healthy_installation_has_no_failures() {
         "bloat",
         "transactions",
         "stream",
+        "schedules",
         "partitions",
         "wal",
     ] {

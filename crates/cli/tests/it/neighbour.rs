@@ -46,6 +46,20 @@ pub(crate) fn prepare(url: &str) -> Result<(), String> {
     for name in ["ledger", "repair", "hook"] {
         run(&["subscription", "create", name, "*", "--from", "start"])?;
     }
+    for name in ["nightly", "hourly", "preview"] {
+        run(&[
+            "schedule",
+            "create",
+            name,
+            "--kind",
+            "report",
+            "--every",
+            "1h",
+            "--start",
+            "2099-01-01",
+        ])?;
+    }
+    run(&["schedule", "run", "nightly"])?;
     run(&["tenant", "create", SECOND])?;
     run(&["--tenant", SECOND, "gate", "open", "--all"])?;
     Ok(())

@@ -174,6 +174,7 @@ fn the_readme_knows_every_command_and_every_exit_code() {
         "job",
         "dead-letter",
         "event",
+        "schedule",
         "kind",
         "executor",
         "tenant",

@@ -25,6 +25,11 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) async fn open() -> Scene {
+        Scene::with(&[]).await
+    }
+
+    /// With a server that has these options.
+    pub(crate) async fn with(options: &[&str]) -> Scene {
         let bench = Workbench::open().await;
         let principal = bench.sql("select session_user::text").await;
         let key = make_key(
@@ -35,7 +40,7 @@ impl Scene {
         let directory = tempfile::tempdir().expect("a directory");
         std::fs::write(directory.path().join("key"), format!("{key}\n")).expect("written");
         Scene {
-            api: Api::start(&bench),
+            api: Api::start_with(&bench, options),
             bench,
             key,
             directory,

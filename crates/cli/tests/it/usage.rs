@@ -53,6 +53,7 @@ fn help_shows_every_noun_and_the_exit_codes() {
         "tenant",
         "event",
         "dead-letter",
+        "schedule",
         "executor",
         "config",
         "context",

@@ -25,9 +25,11 @@
 //! ```
 //!
 //! In a transaction of the caller's own, [`enqueue_in`] makes a job that exists exactly if the transaction commits.
+//! [`Client::schedule`] is for work that comes again and again.
 
 mod enqueue;
 mod job;
+mod schedule;
 mod wait;
 
 use std::collections::HashSet;
@@ -35,6 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use enqueue::{enqueue_in, enqueue_many_in};
 pub use job::NewJob;
+pub use schedule::{NamedSchedule, PutOutcome};
 pub use wait::JobEnd;
 
 use crate::pool::Pool;

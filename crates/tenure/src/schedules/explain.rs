@@ -39,24 +39,29 @@ pub async fn explain(client: &impl GenericClient, name: &str, at: Timestamp) -> 
     let schedule = schedule_show(client, name).await?;
     let found = schedule_at(client, name, at).await?.into_iter().next();
     let now = crate::store::now(client).await?;
-    let rhythm = rhythm_of(&schedule)?;
+    // Of a rule that cannot be computed, what stands is told all the same.
+    let rhythm = rhythm_of(&schedule).ok();
     let bounds = Bounds::of(schedule.start_at, schedule.end_at);
     let moment = seconds(at);
     let within = |found: Option<i64>| found.filter(|at| bounds.has(*at)).map(timestamp);
-    let is_slot = rhythm.is_slot(moment) && bounds.has(moment);
-    let (previous, following) = (within(rhythm.latest(moment - 1)), within(rhythm.next(moment)));
+    let rule = rhythm.as_ref();
+    let is_slot = rule.is_some_and(|it| it.is_slot(moment)) && bounds.has(moment);
+    let previous = within(rule.and_then(|it| it.latest(moment - 1)));
+    let following = within(rule.and_then(|it| it.next(moment)));
     let told = tell(&schedule, found.as_ref(), at, now, is_slot, (previous, following));
     Ok(Explanation {
         schedule: schedule.name.clone(),
         at,
-        local: rhythm.local(moment),
+        local: rule.map_or_else(|| at.to_string(), |it| it.local(moment)),
         verdict: told.verdict,
         answer: told.answer,
         next_step: told.next_step,
         slot: found,
         previous,
         following,
-        next: schedule.next_slot.or_else(|| within(rhythm.next(seconds(now)))),
+        next: schedule
+            .next_slot
+            .or_else(|| within(rule.and_then(|it| it.next(seconds(now))))),
     })
 }
 
@@ -93,8 +98,12 @@ fn tell(
     if let Some(slot) = slot.filter(|slot| slot.plan_time == at) {
         return of_slot(name, slot, now);
     }
+    if let Some(slot) = slot.filter(|slot| slot.skip_reason.as_deref() == Some("paused")) {
+        return of_slot(name, slot, now);
+    }
     if let Some(slot) = slot {
-        let seen = slot.ended_at.map(|at| format!(" until {at}")).unwrap_or_default();
+        let over = slot.ended_at.filter(|_| slot.state == "skipped");
+        let seen = over.map(|at| format!(" until {at}")).unwrap_or_default();
         let answer = format!(
             "Nobody was there to start it: no scheduler looked at {name} from {}{seen}, and {} slots were missed. Its catch-up is {}.",
             slot.plan_time,
@@ -102,7 +111,8 @@ fn tell(
             schedule.catch_up
         );
         return Told::new("missed", answer).next(format!(
-            "Run what was missed: tenure schedule backfill {name} --from {} --until {}.",
+            "Run what was missed: tenure schedule backfill {} --from {} --until {}.",
+            typed(name),
             slot.plan_time,
             slot.missed_until.unwrap_or(slot.plan_time)
         ));
@@ -113,6 +123,13 @@ fn tell(
     }
     if schedule.end_at.is_some_and(|end| at > end) {
         return Told::new("after_end", format!("{name} has ended: no slot after its end_at."));
+    }
+    if schedule.state == "failing" {
+        let why = schedule
+            .error_message
+            .as_deref()
+            .unwrap_or("its rule cannot be computed");
+        return Told::new("unplanned", format!("{name} fails: {why}"));
     }
     if !is_slot {
         let near = [("before", previous), ("after", following)];
@@ -129,7 +146,10 @@ fn tell(
             String::new()
         };
         let answer = format!("The rule of {name} has no slot then: {}.{changed}", near.join(", "));
-        return Told::new("no_slot", answer).next(format!("See the moments it names: tenure schedule preview {name}."));
+        return Told::new("no_slot", answer).next(format!(
+            "See the moments it names: tenure schedule preview {}.",
+            typed(name)
+        ));
     }
     if at > now {
         return Told::new("unplanned", "It is still to come; the slots before it are first.");
@@ -140,13 +160,6 @@ fn tell(
             schedule.plan_from
         );
         return Told::new("unplanned", answer);
-    }
-    if schedule.state == "failing" {
-        let why = schedule
-            .error_message
-            .as_deref()
-            .unwrap_or("its rule cannot be computed");
-        return Told::new("unplanned", format!("{name} fails: {why}"));
     }
     if schedule.planned_to.is_some_and(|to| at < to) {
         return Told::new("unplanned", "Its record is past its retention.");
@@ -165,7 +178,10 @@ fn of_slot(name: &str, slot: &Slot, now: Timestamp) -> Told {
                 "planned",
                 format!("It is due and waits since {since} for another run of {name} to end."),
             )
-            .next(format!("See that run: tenure schedule slots {name} --state running.")),
+            .next(format!(
+                "See that run: tenure schedule slots {} --state running.",
+                typed(name)
+            )),
             None if slot.due_at > now => Told::new("planned", format!("It is planned and starts at {}.", slot.due_at)),
             None => Told::new(
                 "planned",
@@ -191,7 +207,8 @@ fn of_slot(name: &str, slot: &Slot, now: Timestamp) -> Told {
         (_, Some("missed_window")) => {
             let answer = format!("It was skipped: nobody was there to start it in time. {message}");
             Told::new("missed", answer).next(format!(
-                "Run it after all: tenure schedule backfill {name} --from {0} --until {0}.",
+                "Run it after all: tenure schedule backfill {} --from {1} --until {1}.",
+                typed(name),
                 slot.plan_time
             ))
         }
@@ -206,5 +223,14 @@ fn took(slot: &Slot) -> String {
     match slot.duration_ms {
         Some(ms) => format!(", in {:.1} s", ms as f64 / 1000.0),
         None => String::new(),
+    }
+}
+
+/// A name as it is typed into a shell.
+fn typed(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@".contains(letter);
+    match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', r"'\''")),
     }
 }

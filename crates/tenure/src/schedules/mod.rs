@@ -3,18 +3,20 @@
 //! What the database decides (which slot runs, waits or is skipped) is in `sql/functions/schedules_run.sql`; which
 //! moments a rule names is computed here, with time-zone data of our own, so that every machine has the same answer.
 
+mod declare;
 mod explain;
 mod plan;
 mod preview;
 mod wall;
 
+pub use declare::{CatchUp, NewSchedule, Overlap, SlotInfo};
 pub use explain::{Explanation, explain};
 pub use plan::plan;
 pub use preview::{Preview, PreviewedSlot, Rule, preview, preview_rule};
 pub use wall::moment;
 
 use serde_json::Value;
-use tenure_core::limits::BACKFILL_SLOTS_MAX;
+use tenure_core::limits::{BACKFILL_SLOTS_MAX, JITTER_SECONDS_MAX};
 use tenure_core::rhythm::Rhythm;
 use tenure_core::{Refusal, codes};
 use tokio_postgres::GenericClient;
@@ -65,6 +67,7 @@ pub async fn backfill(
     stagger_seconds: Option<i32>,
     on_behalf_of: Option<&str>,
 ) -> Result<Vec<Backfilled>> {
+    check_backfill(mode, stagger_seconds)?;
     let schedule = schedules::schedule_show(client, name).await?;
     let now = crate::store::now(client).await?;
     if until < from || until > now {
@@ -100,6 +103,27 @@ pub async fn backfill(
         return Ok(Vec::new());
     }
     schedules::schedule_backfill(client, name, &times, mode, stagger_seconds, on_behalf_of).await
+}
+
+/// Refuses what the database would refuse, were there a slot to ask it about.
+fn check_backfill(mode: &str, stagger_seconds: Option<i32>) -> Result<(), Refusal> {
+    if !["dry_run", "apply"].contains(&mode) {
+        return Err(Refusal::new(
+            codes::VALUE_UNKNOWN,
+            format!("The mode '{}' is not known.", mode.escape_debug()),
+            "It is one of: dry_run, apply.",
+            "Use one of these.",
+        ));
+    }
+    match stagger_seconds {
+        Some(seconds) if !(0..=JITTER_SECONDS_MAX).contains(&seconds.into()) => Err(Refusal::new(
+            codes::NUMBER_OUT_OF_RANGE,
+            format!("The stagger is {seconds}."),
+            format!("It must lie between 0 and {JITTER_SECONDS_MAX}."),
+            "Give a number within these bounds.",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The rule of a schedule.

@@ -1,12 +1,21 @@
 //! What the scheduler computes of a rule, for the database to decide upon.
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use tenure_core::Refusal;
+use tenure_core::rhythm::Rhythm;
 
 use super::{Bounds, rhythm, seconds, seconds_up, timestamp};
 use crate::store::schedules::{Plan, Taken};
 
 /// Slots in the past are counted up to here; more are this many.
 const PASSED_MAX: usize = 1000;
+
+/// Expressions that were read, by zone. Reading one takes longer than all that is asked of it, and the same few come again and again.
+static READ: LazyLock<Mutex<HashMap<(String, String), Rhythm>>> = LazyLock::new(Mutex::default);
+/// So many are kept; then it begins anew.
+const READ_MAX: usize = 10_000;
 
 /// The moments of a schedule that was taken: the late ones as far as they count, and the next.
 pub fn plan(taken: &Taken) -> Plan {
@@ -19,8 +28,7 @@ pub fn plan(taken: &Taken) -> Plan {
 }
 
 fn compute(taken: &Taken) -> Result<Plan, Refusal> {
-    let every = taken.every_seconds.map(i64::from);
-    let rhythm = rhythm(taken.cron.as_deref(), every, &taken.zone, taken.start_at)?;
+    let rhythm = known(taken)?;
     let bounds = Bounds::of(taken.start_at, taken.end_at);
     let now = seconds(taken.now).min(bounds.end);
     let after = seconds(taken.after).max(bounds.start.saturating_sub(1));
@@ -48,4 +56,22 @@ fn compute(taken: &Taken) -> Result<Plan, Refusal> {
         }
     }
     Ok(plan)
+}
+
+/// The rule of a schedule; expressions are read once.
+fn known(taken: &Taken) -> Result<Rhythm, Refusal> {
+    let every = taken.every_seconds.map(i64::from);
+    let read = || rhythm(taken.cron.as_deref(), every, &taken.zone, taken.start_at);
+    let Some(cron) = &taken.cron else { return read() };
+    let key = (cron.clone(), taken.zone.clone());
+    let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(rhythm) = known.get(&key) {
+        return Ok(rhythm.clone());
+    }
+    let rhythm = read()?;
+    if known.len() >= READ_MAX {
+        known.clear();
+    }
+    known.insert(key, rhythm.clone());
+    Ok(rhythm)
 }

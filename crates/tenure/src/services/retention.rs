@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::pool::Pool;
 use crate::store::for_every_tenant;
 use crate::store::retention::{job_sweep, partition_upkeep};
+use crate::store::schedules::slot_sweep;
 use crate::store::subscriptions::delivery_sweep;
 
 /// How often retention runs, unless told otherwise.
@@ -29,6 +30,8 @@ pub struct Counts {
     pub dead_letters_removed: i64,
     /// Deliveries to webhooks it removed.
     pub deliveries_removed: i64,
+    /// Slots of schedules it removed.
+    pub slots_removed: i64,
     /// Partitions it made ahead.
     pub partitions_made: usize,
     /// Partitions it dropped.
@@ -61,6 +64,16 @@ pub async fn run_once(client: &mut Client) -> Result<Counts> {
             break;
         }
     }
+    for _ in 0..BATCHES_MAX {
+        let transaction = client.transaction().await?;
+        for_every_tenant(&transaction).await?;
+        let removed = slot_sweep(&transaction, BATCH_ROWS_MAX).await?;
+        transaction.commit().await?;
+        counts.slots_removed += i64::from(removed);
+        if removed < BATCH_ROWS_MAX {
+            break;
+        }
+    }
     // On its own: a lock it does not get must not undo a sweep.
     let transaction = client.transaction().await?;
     for_every_tenant(&transaction).await?;
@@ -77,7 +90,8 @@ pub async fn run(pool: &Pool, interval: Duration, shutdown: impl Future<Output =
         let counts = run_once(connection).await?;
         #[cfg(feature = "metrics")]
         crate::measure::swept(counts);
-        if counts.cleaned + counts.dead_letters_removed > 0 || counts.partitions_made + counts.partitions_dropped > 0 {
+        let removed = counts.cleaned + counts.dead_letters_removed + counts.slots_removed;
+        if removed > 0 || counts.partitions_made + counts.partitions_dropped > 0 {
             tracing::info!(service = "retention", ?counts, "cleaned");
         }
         Ok(())

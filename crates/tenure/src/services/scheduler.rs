@@ -53,7 +53,12 @@ pub async fn run_once(client: &mut Client) -> Result<Advanced> {
 /// Looks on a timer until `shutdown` is ready.
 pub async fn run(pool: &Pool, interval: Duration, shutdown: impl Future<Output = ()>) {
     super::every("scheduler", pool, interval, shutdown, async |connection| {
-        run_once(connection).await?;
+        let done = run_once(connection).await?;
+        #[cfg(feature = "metrics")]
+        crate::measure::advanced(done);
+        if done.missed > 0 {
+            tracing::warn!(service = "scheduler", missed = done.missed, "slots were missed");
+        }
         Ok(())
     })
     .await;

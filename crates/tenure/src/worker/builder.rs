@@ -14,6 +14,7 @@ use super::middleware::{self, Layer, Next};
 use super::{Context, Done, Failure, Handler, HandlerOptions, Worker};
 use crate::error::{Error, Result};
 use crate::pool::Pool;
+use crate::schedules::NewSchedule;
 
 /// No waiting of a worker is meant to be longer: one day.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -50,6 +51,7 @@ pub struct WorkerBuilder {
     settings: Settings,
     handlers: Vec<(String, HandlerOptions, Erased)>,
     layers: Vec<Layer>,
+    schedules: Vec<(String, NewSchedule)>,
 }
 
 impl WorkerBuilder {
@@ -72,6 +74,7 @@ impl WorkerBuilder {
             },
             handlers: Vec::new(),
             layers: Vec::new(),
+            schedules: Vec::new(),
         }
     }
 
@@ -136,6 +139,35 @@ impl WorkerBuilder {
         Fut: Future<Output = Result<Done, Failure>> + Send + 'static,
     {
         self.layers.push(middleware::of_closure(middleware));
+        self
+    }
+
+    /// Declares a schedule. When the worker starts, before its first claim, it is made, or made equal to this, or left
+    /// alone if it stands so; a pause stays. Any number of workers may declare the same. What is refused fails the start;
+    /// the login must be allowed to operate (`tenure_operator` or above).
+    ///
+    /// The worker does not start its slots: the scheduler of a server does ([`crate::services::scheduler`]), and whoever
+    /// has a handler for the kind runs them.
+    ///
+    /// ```no_run
+    /// # fn of(pool: tenure::Pool) -> tenure::Result<()> {
+    /// use tenure::schedules::NewSchedule;
+    /// use tenure::worker::{Context, Worker};
+    ///
+    /// let worker = Worker::builder(pool)
+    ///     .schedule("nightly", NewSchedule::cron("0 3 * * *", "report.build").zone("Europe/Berlin"))
+    ///     .handler("report.build", async |_: serde_json::Value, context: Context| {
+    ///         if let Some(slot) = context.slot() {
+    ///             println!("the report of {}", slot.plan_time);
+    ///         }
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn schedule(mut self, name: impl Into<String>, schedule: NewSchedule) -> WorkerBuilder {
+        self.schedules.push((name.into(), schedule));
         self
     }
 
@@ -270,11 +302,23 @@ impl WorkerBuilder {
                 ));
             }
         }
+        if let Some((name, _)) = self
+            .schedules
+            .iter()
+            .enumerate()
+            .find_map(|(at, it)| self.schedules[..at].iter().any(|other| other.0 == it.0).then_some(it))
+        {
+            return Err(refuse(
+                format!("The schedule {name} is declared twice."),
+                "Only one of them could stand.",
+            ));
+        }
         Ok(Worker {
             pool: self.pool,
             settings: self.settings,
             handlers: self.handlers,
             layers: self.layers.into(),
+            schedules: self.schedules,
         })
     }
 }

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 use crate::pool::Pool;
+use crate::schedules::SlotInfo;
 use crate::store::jobs::{self, ClaimedJob};
 
 /// Progress of one job is written at most this often.
@@ -116,6 +117,16 @@ impl Context {
     /// Whether a failure now would be the last.
     pub fn is_last_attempt(&self) -> bool {
         self.inner.job.attempt >= self.inner.job.attempts_max
+    }
+
+    /// Which slot of a schedule it runs for; none: nobody planned it.
+    pub fn slot(&self) -> Option<SlotInfo> {
+        #[derive(serde::Deserialize)]
+        struct Planned {
+            slot: SlotInfo,
+        }
+        let planned: Planned = self.inner.job.payload.read().ok()?;
+        Some(planned.slot)
     }
 
     /// The name of the worker.

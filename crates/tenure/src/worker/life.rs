@@ -13,7 +13,7 @@ use super::groups::Group;
 use super::kind::Kind;
 use super::runtime::Runtime;
 use super::turns::Turns;
-use super::{CancelReason, Report, Worker, heartbeat, listening};
+use super::{CancelReason, Report, Worker, declared, heartbeat, listening};
 use crate::error::Result;
 
 /// How long the last ends of a worker may take to be recorded, once no handler runs any more.
@@ -22,6 +22,13 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// From the first claim to the last answer.
 pub(super) async fn live(worker: Worker, phase: Phase, shutdown: impl Future<Output = ()>) -> Result<Report> {
     let listen_url = worker.settings.listen_url.clone();
+    let mut shutdown = std::pin::pin!(shutdown);
+    tokio::select! {
+        // A worker that is told to end at once still does what is there to do.
+        biased;
+        declared = declared::declare(&worker.pool, &worker.settings, &worker.schedules) => declared?,
+        () = &mut shutdown => return Ok(Report::default()),
+    }
     let runtime = Arc::new(set_up(worker, phase));
     let (drain, grace) = (runtime.settings.drain, runtime.settings.grace);
     let _stopped = Stopped(runtime.clone());
@@ -41,7 +48,7 @@ pub(super) async fn live(worker: Worker, phase: Phase, shutdown: impl Future<Out
             ended?;
             return Ok(runtime.board().report);
         }
-        () = shutdown => {}
+        () = &mut shutdown => {}
     }
     runtime.board().phase = Phase::Draining;
     runtime.turns.notify_waiters();
@@ -80,6 +87,7 @@ fn set_up(worker: Worker, phase: Phase) -> Runtime {
         settings,
         handlers,
         layers,
+        schedules: _,
     } = worker;
     let (mut groups, mut kinds) = (Vec::<Group>::new(), HashMap::new());
     for (name, options, handler) in handlers {

@@ -28,6 +28,7 @@
 mod board;
 mod builder;
 mod context;
+mod declared;
 mod done;
 mod ends;
 mod failure;
@@ -68,6 +69,7 @@ use self::handler::Erased;
 use self::middleware::Layer;
 use crate::error::Result;
 use crate::pool::Pool;
+use crate::schedules::NewSchedule;
 
 /// Runs jobs; see the [module](self).
 pub struct Worker {
@@ -75,6 +77,7 @@ pub struct Worker {
     settings: Settings,
     handlers: Vec<(String, HandlerOptions, Erased)>,
     layers: Arc<[Layer]>,
+    schedules: Vec<(String, NewSchedule)>,
 }
 
 impl Worker {
@@ -93,7 +96,8 @@ impl Worker {
     /// the time of [`grace`](WorkerBuilder::grace) is stopped and given back, at no cost of an attempt.
     ///
     /// A database that cannot be reached is no error: the worker waits for it. An error is only what no waiting mends,
-    /// such as a missing right or an unknown executor, and only at the first claim.
+    /// such as a missing right or an unknown executor, and only at the first claim or while its
+    /// [schedules](WorkerBuilder::schedule) are declared.
     ///
     /// Dropping the future stops all its handlers at once; their jobs come back when their leases have run out.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<Report> {

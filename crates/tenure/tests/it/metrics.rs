@@ -203,3 +203,124 @@ async fn however_much_there_is_a_bounded_number_is_counted_and_named() {
     let other = json!({"tenant": "other", "kind": "other", "state": "queued"});
     assert_eq!(value(&told, "tenure_jobs", other), Some(21.0));
 }
+
+fn of_slots(metrics: &Value, name: &str) -> f64 {
+    value(metrics, name, json!({"tenant": "default"})).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[tokio::test]
+async fn schedules_their_lag_and_what_became_of_slots_are_told() {
+    let db = Db::open().await;
+    let (c, mut server) = (db.client().await, db.direct().await);
+    let told = metrics(&c).await;
+    for name in [
+        "tenure_schedule_lag_seconds",
+        "tenure_slots_running",
+        "tenure_slots_waiting",
+        "tenure_slots_missed",
+    ] {
+        assert_eq!(of_slots(&told, name), 0.0, "{name} is there before there is a schedule");
+    }
+    for (name, more) in [
+        ("queues", r#""overlap": "queue""#),
+        ("skips", r#""overlap": "skip""#),
+        ("drops", r#""catch_up": "none", "overlap": "allow""#),
+    ] {
+        let spec = format!(r#"{{"every_seconds": 600, "kind": "report", "start_at": "2020-01-01T00:00:00Z", {more}}}"#);
+        let spec: Value = serde_json::from_str(&spec).expect("JSON");
+        one(&c, "select tenure.schedule_create($1, $2)", &[&name, &spec]).await;
+    }
+    one(
+        &c,
+        r#"select tenure.schedule_create('broken', '{"cron": "0 0 30 2 *", "kind": "report"}')"#,
+        &[],
+    )
+    .await;
+    one(
+        &c,
+        r#"select tenure.schedule_create('over', '{"cron": "0 0 1 1 *", "kind": "report", "end_at": "2020-02-01T00:00:00Z"}')"#,
+        &[],
+    )
+    .await;
+    one(
+        &c,
+        r#"select tenure.schedule_create('rests', '{"cron": "0 0 1 1 *", "kind": "report"}')"#,
+        &[],
+    )
+    .await;
+    one(&c, "select tenure.schedule_pause('rests', 'winter')", &[]).await;
+    tenure::services::scheduler::run_once(&mut server).await.expect("plans");
+    let told = metrics(&c).await;
+    for (state, count) in [("active", 3.0), ("paused", 1.0), ("failing", 1.0), ("ended", 1.0)] {
+        let labels = json!({"tenant": "default", "state": state});
+        assert_eq!(value(&told, "tenure_schedules", labels), Some(count), "{state}");
+    }
+    assert_eq!(of_slots(&told, "tenure_schedule_lag_seconds"), 0.0);
+
+    // Due, and nobody looks. The failing one is looked at again after five minutes; it waits too.
+    db.advance("660 seconds").await;
+    let lag = of_slots(&metrics(&c).await, "tenure_schedule_lag_seconds");
+    assert!((60.0..660.0).contains(&lag), "{lag}");
+    tenure::services::scheduler::run_once(&mut server)
+        .await
+        .expect("starts");
+    // Two intervals later: one is behind its run, one gives way, and one comes too late.
+    db.advance("1320 seconds").await;
+    tenure::services::scheduler::run_once(&mut server)
+        .await
+        .expect("goes on");
+    let told = metrics(&c).await;
+    assert_eq!(of_slots(&told, "tenure_slots_waiting"), 1.0);
+    let ended = |state: &str, reason: Option<&str>| {
+        let mut labels = json!({"tenant": "default", "state": state});
+        if let Some(reason) = reason {
+            labels["reason"] = json!(reason);
+        }
+        value(&told, "tenure_slots_ended", labels)
+    };
+    assert_eq!(ended("skipped", Some("overlap")), Some(1.0));
+    let rows: i64 = get(
+        &c,
+        "select count(*) from tenure.planned_slots where state = 'running'",
+        &[],
+    )
+    .await;
+    assert_eq!(of_slots(&told, "tenure_slots_running"), rows as f64);
+    let missed: i64 = get(
+        &c,
+        "select coalesce(sum(missed), 0) from tenure.planned_slots where skip_reason = 'missed_window'",
+        &[],
+    )
+    .await;
+    assert!(missed > 0);
+    assert_eq!(of_slots(&told, "tenure_slots_missed"), missed as f64);
+    db.advance("2 hours").await;
+    let later = metrics(&c).await;
+    assert_eq!(of_slots(&later, "tenure_slots_missed"), 0.0, "an hour is remembered");
+}
+
+/// The price of the numbers does not grow with schedules of which none is due.
+#[tokio::test]
+async fn many_schedules_are_counted_up_to_a_bound() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let rows_max: i64 = get(&c, "select tenure.limit_of('metrics_rows_max')", &[]).await;
+    one(
+        &c,
+        r#"select tenure.schedule_create('one', '{"every_seconds": 600, "kind": "report"}')"#,
+        &[],
+    )
+    .await;
+    let many = format!(
+        "insert into tenure.schedules (tenant_id, name, every_seconds, zone, jitter_seconds, scope_kind, scope_id, kind, priority, payload, classification, overlap, catch_up,
+           catch_up_window_seconds, catch_up_slots_max, reentry, description, plan_from, next_at, created_at, created_by, updated_at, updated_by)
+         select s.tenant_id, 'n' || n, 600, 'UTC', 0, 'global', 'global', 'report', 0, '{{}}', 'safe_metadata', 'skip', 'none', 60, 1, 'allowed', '', now(), now() + interval '1 day',
+                now(), 'me', now(), 'me'
+           from tenure.schedules s cross join generate_series(1, {}) n",
+        rows_max + 10
+    );
+    run(&c, &many).await;
+    let told = metrics(&c).await;
+    let active = json!({"tenant": "default", "state": "active"});
+    assert_eq!(value(&told, "tenure_schedules", active), Some(rows_max as f64));
+}

@@ -4,7 +4,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{Db, enqueue, get, one, raised, rows, run, try_rows};
-use crate::walls::{SNAPSHOT, attempts, furnish};
+use crate::walls_scene::{SNAPSHOT, attempts, furnish};
 
 const SECRET: &str = "sha256('secret')";
 

@@ -24,6 +24,7 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "acts_as", "may_see", "priority_of", "config_list", "config_get", "tenant_list", "executor_list", "stale_check", "kind_list", "kind_show", "event_list",
         "stream_lag", "job_show", "job_list", "job_ended", "job_timeline", "job_explain", "job_payload", "job_lease", "dead_letter_list", "dead_letter_show", "health",
         "doctor", "metrics", "partition_list", "event_end", "subscription_list", "delivery_list",
+        "schedule_list", "schedule_show", "schedule_slots", "schedule_at",
     ]),
     (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "lane_open", "subscription_read", "subscription_ack"]),
     (&[SERVER, WORKER], &[
@@ -33,12 +34,13 @@ const MATRIX: &[(&[&str], &[&str])] = &[
     (&[SERVER, ADMIN, OPERATOR], &[
         "job_cancel", "job_retry", "job_dead_letter", "dead_letter_triage", "dead_letter_replay_preview", "dead_letter_replay", "gate_set", "kind_pause", "kind_resume", "job_reap",
         "job_sweep", "partition_upkeep", "subscription_create", "subscription_pause", "subscription_resume", "subscription_rotate", "subscription_delete", "subscription_run",
-        "delivery_retry", "delivery_sweep",
+        "delivery_retry", "delivery_sweep", "schedule_create", "schedule_update", "schedule_put", "schedule_pause", "schedule_resume", "schedule_delete", "schedule_run",
+        "schedule_backfill", "slot_sweep",
     ]),
     (&[SERVER, ADMIN], &[
         "config_set", "kind_set", "login_bind", "login_unbind", "tenant_create", "principal_create", "principal_list", "key_create", "key_list", "key_revoke",
     ]),
-    (&[SERVER], &["key_check", "act_as", "keys_used", "delivery_claim", "delivery_end"]),
+    (&[SERVER], &["key_check", "act_as", "keys_used", "delivery_claim", "delivery_end", "schedule_take", "schedule_advance"]),
 ];
 
 /// Proves: S128.

@@ -196,7 +196,8 @@ async fn a_cancelled_run_cancels_its_slot_whoever_cancels_it_and_however() {
     assert_eq!(slots(&c, "buried").await[0].split(' ').nth(1), Some("failed"));
 }
 
-/// Proves: S239, S241, S250.
+/// Proves: S235, S239, S241, S250.
+/// Guards: D117, D119.
 #[tokio::test]
 async fn a_lost_run_is_run_again_unless_its_schedule_refuses_and_then_it_is_a_stale_timeout() {
     let (db, c) = on_the_hour().await;

@@ -65,9 +65,9 @@ pub(crate) async fn job_of(c: &Client, name: &str, minute: i32) -> Uuid {
     get(c, sql, &[&name, &minute]).await
 }
 
-/// Claims and starts the next run.
+/// Claims and starts the next run, for longer than any of these tests lets time pass.
 pub(crate) async fn begin(c: &Client) -> Claimed {
-    let mut held = claim_with(c, "w", ", p_mode => 'started'").await;
+    let mut held = claim_with(c, "w", ", p_mode => 'started', p_lease_seconds => 3600").await;
     assert_eq!(held.len(), 1, "one run is claimable");
     held.remove(0)
 }

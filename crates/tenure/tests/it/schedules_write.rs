@@ -211,6 +211,36 @@ async fn an_edit_gives_the_planned_slot_up_and_the_same_moment_comes_back() {
     );
 }
 
+/// What was due before the edit is no part of what the edit plans: it runs, for the scope it was planned for.
+#[tokio::test]
+async fn an_edit_does_not_take_a_slot_that_is_due() {
+    let (db, c) = on_the_hour().await;
+    let mut s = db.client().await;
+    schedule(&c, "a", json!({"cron": "*/5 * * * *", "scope_id": "old"})).await;
+    look(&mut s).await;
+    db.advance("5 minutes").await;
+    update(
+        &c,
+        "a",
+        json!({"cron": "*/7 * * * *", "scope_id": "new", "payload": {"b": 2}}),
+    )
+    .await;
+    look(&mut s).await;
+    assert_eq!(slots(&c, "a").await, ["5 running", "7 planned"]);
+    let payload: Value = get(&c, "select payload::jsonb from tenure.jobs", &[]).await;
+    assert_eq!(
+        (&payload["b"], &payload["slot"]["scope_id"]),
+        (&json!(2), &json!("old"))
+    );
+    let next: String = get(
+        &c,
+        "select scope_id from tenure.planned_slots where state = 'planned'",
+        &[],
+    )
+    .await;
+    assert_eq!(next, "new");
+}
+
 #[tokio::test]
 async fn a_pause_says_who_and_why_and_the_first_one_counts() {
     let (_db, c) = on_the_hour().await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fixture::{Db, enqueue, get, one, raised, refused, rows, run, told, try_rows};
-use crate::walls::{attempts, furnish};
+use crate::walls_scene::{attempts, furnish};
 
 /// Proves: S128.
 /// Guards: D19.

@@ -12,6 +12,7 @@ mod load;
 mod marks;
 mod percentiles;
 mod report;
+mod schedules;
 mod server;
 mod soak;
 mod steady;
@@ -44,7 +45,8 @@ Examples:
   tenure bench latency --markdown
   tenure bench steady --seconds 600
   tenure bench soak --rate 10000 --seconds 600
-  tenure bench http";
+  tenure bench http
+  tenure bench schedules";
 
 /// Measure how fast it is here
 #[derive(Debug, Args)]
@@ -77,6 +79,8 @@ enum Phase {
     Soak(soak::Soak),
     /// The same work over HTTP and over SQL, and what it costs to keep many waiting
     Http(http::Http),
+    /// Many schedules that are due in the same second, and many that are not due at all
+    Schedules(schedules::Schedules),
 }
 
 impl Bench {
@@ -115,6 +119,7 @@ impl Phase {
             Phase::Steady(steady) => steady.check(),
             Phase::Soak(soak) => soak.check(),
             Phase::Http(http) => http.check(),
+            Phase::Schedules(schedules) => schedules.check(),
         }
     }
 
@@ -126,6 +131,7 @@ impl Phase {
             Phase::Steady(steady) => steady.run(ground).await,
             Phase::Soak(soak) => soak.run(place, ground).await,
             Phase::Http(http) => http.run(ground).await,
+            Phase::Schedules(schedules) => schedules.run(ground).await,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::load::KIND;
 use crate::errors::Outcome;
 
 const VACUUM: &str = "vacuum (analyze) tenure.jobs, tenure.ready, tenure.delayed, tenure.active, tenure.leases, \
-                      tenure.attempts, tenure.idempotency, tenure.events";
+                      tenure.attempts, tenure.idempotency, tenure.events, tenure.schedules, tenure.planned_slots";
 
 /// A connection for questions.
 pub(super) struct Server {

@@ -16,6 +16,8 @@ const DEAD_PER_LIVE_MAX: i64 = 5;
 const TRANSACTION_SECONDS_WARN: f64 = 300.0;
 const TRANSACTION_SECONDS_FAIL: f64 = 3600.0;
 const STREAM_SECONDS_MAX: f64 = 60.0;
+/// The scheduler of a server looks twice a second.
+const SCHEDULE_SECONDS_MAX: f64 = 60.0;
 const WAL_MEGABYTES_MIN: i64 = 1024;
 
 pub(super) fn version(doctor: &Value) -> Finding {
@@ -111,6 +113,19 @@ pub(super) fn stream(doctor: &Value) -> Finding {
         return Finding::warn("stream", what, format!("End the transaction of server process {pid}"));
     }
     Finding::ok("stream", what)
+}
+
+/// A schedule that is due and that nobody looks at: no server runs its services.
+pub(super) fn schedules(doctor: &Value) -> Finding {
+    let late = doctor["schedules_late_seconds"].as_f64().unwrap_or_default();
+    match late > SCHEDULE_SECONDS_MAX {
+        true => Finding::warn(
+            "schedules",
+            format!("One has been due for {late:.0} s, and no scheduler looks at it."),
+            "Start a server that runs the services: tenure serve",
+        ),
+        false => Finding::ok("schedules", "Nothing that is due waits for the scheduler."),
+    }
 }
 
 /// The newest partition is made ahead of time; one that lies far back means that nobody looks after them.

@@ -75,6 +75,7 @@ async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
     findings.push(database::bloat(&doctor));
     findings.push(database::transactions(&doctor));
     findings.push(database::stream(&doctor));
+    findings.push(database::schedules(&doctor));
     // Partitions are told about by the database alone.
     if session.remote().is_none() {
         let jobs = session

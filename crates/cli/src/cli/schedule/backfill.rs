@@ -8,6 +8,7 @@ use tenure::store::Timestamp;
 use super::moments;
 use crate::cli::Behalf;
 use crate::connect::Session;
+use crate::dev::quoted;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, json_of};
 use crate::remote;
@@ -89,12 +90,14 @@ impl Backfill {
     /// What was done, or how it is done.
     fn told(&self, runs: usize, all: usize, (from, until): (Timestamp, Timestamp)) -> String {
         if self.apply {
-            return format!("{runs} of {all} slots run now, one after the other where they may not overlap.");
+            return format!(
+                "{runs} of {all} slots are planned; each starts when it is due, and none beside another that it may not overlap."
+            );
         }
         if runs == 0 {
             return "Dry run: none of them would run, all stand.".to_owned();
         }
-        let name = &self.name;
+        let name = quoted(&self.name);
         let stagger = match self.stagger.as_ref().map(|stagger| stagger.read("stagger")) {
             Some(Ok(seconds)) => format!(" --stagger {}", short(seconds)),
             _ => String::new(),

@@ -1,7 +1,9 @@
 //! `tenure schedule`: planned runs, each of which is a row.
 
 mod backfill;
+mod preview;
 mod read;
+mod slots;
 mod spec;
 mod write;
 
@@ -13,6 +15,7 @@ use tenure::store::{self, Timestamp};
 
 use super::Behalf;
 use crate::connect::{Place, Session};
+use crate::dev::quoted;
 use crate::errors::Outcome;
 use crate::output::{Output, shown};
 use crate::remote;
@@ -28,7 +31,7 @@ pub(crate) enum Schedule {
         name: String,
     },
     /// Say when it runs next; or what a rule means, without a schedule
-    Preview(Box<read::Preview>),
+    Preview(Box<preview::Preview>),
     /// Make one
     #[command(after_help = write::EXAMPLE_CREATE)]
     Create(Box<write::Create>),
@@ -60,10 +63,10 @@ pub(crate) enum Schedule {
         name: String,
     },
     /// List its slots, newest first: what was planned, and what became of it
-    Slots(read::Slots),
+    Slots(slots::Slots),
     /// Say why it did, or did not, run at a moment
-    #[command(after_help = read::EXAMPLE_EXPLAIN)]
-    Explain(read::Explain),
+    #[command(after_help = slots::EXAMPLE)]
+    Explain(slots::Explain),
 }
 
 #[derive(Debug, Args)]
@@ -97,9 +100,10 @@ impl Schedule {
                     .await?;
                 let part = |field: &str| shown(field, &paused[field]);
                 let sentence = format!(
-                    "{name} is paused since {} by {}: its slots are skipped until `tenure schedule resume {name}`.",
+                    "{name} is paused since {} by {}: its slots are skipped until `tenure schedule resume {}`.",
                     part("paused_at"),
-                    part("paused_by")
+                    part("paused_by"),
+                    quoted(&name)
                 );
                 session.out.done(&sentence, &paused, &["name"])
             }
@@ -110,11 +114,8 @@ impl Schedule {
                         schedules::schedule_resume(tx, &name, behalf).await
                     })
                     .await?;
-                let next = match &resumed["next_slot"] {
-                    Value::Null => String::new(),
-                    next => format!(" Its next slot is {}.", shown("at", next)),
-                };
-                let sentence = format!("{name} goes on; what was skipped stays so, unless it is backfilled.{next}");
+                let sentence =
+                    format!("{name} goes on with its next slot; what was skipped stays so, unless it is backfilled.");
                 session.out.done(&sentence, &resumed, &["name"])
             }
             Schedule::Run(Named { name, behalf }) => {

@@ -10,22 +10,21 @@ use crate::values::{Number, Seconds, json_object};
 
 /// The rule: when there are slots.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "When")]
 pub(super) struct RuleFlags {
     /// Five fields: minute, hour, day of the month, month, day of the week; names, L, W, # and @daily too
-    #[arg(long, value_name = "FIELDS", conflicts_with = "every")]
+    #[arg(long, value_name = "FIELDS", help_heading = "When", conflicts_with = "every")]
     pub(super) cron: Option<String>,
     /// A fixed interval, such as 15m
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", help_heading = "When", allow_hyphen_values = true)]
     pub(super) every: Option<Seconds>,
     /// The time zone that cron is read in, such as Europe/Berlin [default: UTC]
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", help_heading = "When")]
     pub(super) zone: Option<String>,
     /// No slot before: RFC 3339, or a time in the zone such as 2026-11-16T03:00; an interval counts from here
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "When")]
     pub(super) start: Option<String>,
     /// No slot after
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "When")]
     pub(super) end: Option<String>,
 }
 
@@ -38,7 +37,7 @@ pub(super) struct SpecFlags {
     #[command(flatten)]
     pub(super) rule: RuleFlags,
     /// Start up to this much later than planned, so that not all start at once
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "When")]
     jitter: Option<Seconds>,
     /// While another run is under way: skip, queue, cancel_other or allow
     #[arg(long, value_name = "WHAT", help_heading = "Policies")]

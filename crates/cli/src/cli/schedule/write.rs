@@ -5,7 +5,7 @@ use serde_json::Value;
 use tenure::store::schedules::schedule_show;
 use tenure::{schedules, store};
 
-use super::read::{told_rule, told_slots};
+use super::preview::{told_rule, told_slots};
 use super::spec::SpecFlags;
 use crate::cli::Behalf;
 use crate::connect::Session;

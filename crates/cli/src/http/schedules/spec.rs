@@ -23,11 +23,11 @@ macro_rules! request {
         #[serde(deny_unknown_fields)]
         pub(super) struct $name {
             $($(#[$own_meta])* pub(super) $own: $type,)*
-            /// Its rule: minute, hour, day of the month, month and day of the week; or
+            /// Its rule, unless that is an interval: minute, hour, day of the month, month, day of the week.
             #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
             #[schema(value_type = Option<String>, example = "0 3 * * MON-FRI", max_length = 200)]
             cron: Given<String>,
-            /// its rule: a fixed interval.
+            /// Its rule, unless that is cron: a fixed interval.
             #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
             #[schema(value_type = Option<i64>, minimum = 10, maximum = 31622400)]
             every_seconds: Given<i64>,
@@ -47,11 +47,11 @@ macro_rules! request {
             #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
             #[schema(value_type = Option<String>, format = DateTime)]
             end_at: Given<Timestamp>,
-            /// What its runs are for: a kind of thing; `global` by default,
+            /// What its runs are for, the kind of thing: `global` by default.
             #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
             #[schema(value_type = Option<String>, example = "customer")]
             scope_kind: Given<String>,
-            /// and which of them; `global` by default.
+            /// What its runs are for, which of that kind: `global` by default.
             #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
             #[schema(value_type = Option<String>, example = "4711")]
             scope_id: Given<String>,

@@ -1,0 +1,183 @@
+//! `tenure schedule slots` and `explain`: what became of slots, and why.
+
+use clap::Args;
+use serde_json::{Value, json};
+use tenure::schedules::{self, Explanation};
+use tenure::store::Timestamp;
+use tenure::store::schedules::{Slot, SlotFilter, schedule_slots};
+
+use super::moments;
+use super::preview::local;
+use crate::connect::Session;
+use crate::errors::Outcome;
+use crate::output::{Column, Format, json_of, printable, shown};
+use crate::remote;
+use crate::values::{Number, short};
+
+pub(super) const EXAMPLE: &str = "\
+Example:
+  tenure schedule explain nightly --at 03:00";
+
+const SLOTS: &[Column] = &[
+    Column("PLAN TIME", "plan_time_at"),
+    Column("STATE", "state"),
+    Column("WHY", "why"),
+    Column("ATTEMPTS", "attempts"),
+    Column("STARTED", "started_at"),
+    Column("TOOK", "took"),
+    Column("JOB", "job_id"),
+];
+
+#[derive(Debug, Args)]
+pub(crate) struct Slots {
+    /// Its name
+    name: String,
+    /// Only those planned, running, succeeded, failed, cancelled or skipped
+    #[arg(long, short, value_name = "STATE")]
+    state: Option<String>,
+    /// Not before: RFC 3339, or a time in its zone such as 2026-11-16T03:00
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Not after
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// The next page: slots earlier than this one
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
+    /// How many at most
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "N",
+        default_value = "50",
+        allow_negative_numbers = true
+    )]
+    limit: Number,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// Its name
+    name: String,
+    /// RFC 3339, or a time in its zone: 2026-11-16T03:00, or 03:00 for the last one
+    #[arg(long, value_name = "TIME")]
+    at: String,
+}
+
+impl Slots {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let (name, limit) = (&self.name, self.limit.read("limit")?);
+        let texts = [self.from.as_deref(), self.until.as_deref(), self.before.as_deref()];
+        let [from, until, before] = moments(&mut session, name, texts).await?;
+        let filter = SlotFilter {
+            state: self.state,
+            from,
+            until,
+            limit: Some(limit),
+            before,
+        };
+        let found = session
+            .call(remote::schedule_slots(name, &filter), async |tx| {
+                schedule_slots(tx, name, &filter).await
+            })
+            .await?;
+        let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
+        if session.out.format == Format::People {
+            for (row, slot) in rows.iter_mut().zip(&found) {
+                row["plan_time_at"] = row["plan_time"].clone();
+                row["why"] = json!(why(slot));
+                row["took"] = json!(slot.duration_ms.map(took));
+            }
+        }
+        let empty = "No slots. The next are planned by a server; `tenure schedule preview` tells them.";
+        session.out.list(SLOTS, &rows, &["plan_time", "state"], empty)?;
+        if let Some(last) = found
+            .last()
+            .filter(|_| usize::try_from(limit).is_ok_and(|limit| found.len() >= limit))
+        {
+            session
+                .out
+                .note(&format!("There may be more: --before {}", last.plan_time));
+        }
+        Ok(())
+    }
+}
+
+/// Why it is where it is, in a word or two.
+fn why(slot: &Slot) -> Option<String> {
+    let missed = slot.missed.filter(|missed| *missed > 1);
+    match (&slot.skip_reason, &slot.error_code) {
+        (Some(reason), Some(code)) => Some(format!("{reason}: {code}")),
+        (Some(reason), None) => Some(match missed {
+            Some(missed) => format!("{reason}, {missed} slots"),
+            None => reason.clone(),
+        }),
+        (None, Some(code)) => Some(code.clone()),
+        (None, None) if slot.waiting_since.is_some() => Some("waits for another run".to_owned()),
+        (None, None) => (slot.origin != "rule").then(|| slot.origin.clone()),
+    }
+}
+
+/// `0.8s`, `1m12s`.
+fn took(ms: i64) -> String {
+    match ms {
+        ..1000 => format!("{ms}ms"),
+        ..60_000 => format!("{:.1}s", ms as f64 / 1000.0),
+        _ => short(ms / 1000),
+    }
+}
+
+impl Explain {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        let name = &self.name;
+        let [at] = moments(&mut session, name, [Some(self.at.as_str())]).await?;
+        let at = at.unwrap_or_else(Timestamp::now);
+        let told = session
+            .call(remote::schedule_explain(name, at), async |tx| {
+                schedules::explain(tx, name, at).await
+            })
+            .await?;
+        match session.out.format {
+            Format::People => session.out.text(&facts(&told)),
+            _ => session.out.object(&told, &[], &["verdict"]),
+        }
+    }
+}
+
+/// The answer, what it rests upon, and what to do.
+fn facts(told: &Explanation) -> String {
+    let time = |at: Timestamp| shown("at", &json!(at));
+    let mut lines = vec![told.answer.trim_end().to_owned(), String::new()];
+    let mut say = |what: &str, value: Option<String>| {
+        lines.extend(value.map(|value| format!("  {what:<11}{value}")));
+    };
+    say("asked", Some(local(&told.local)));
+    if let Some(slot) = &told.slot {
+        say("slot", Some(format!("{} ({})", time(slot.plan_time), slot.state)));
+        say("rule", Some(format!("{} ({})", slot.expression, slot.zone)));
+        say("due", Some(time(slot.due_at)));
+        say("started", slot.started_at.map(time));
+        say("ended", slot.ended_at.map(time));
+        say("job", slot.job_id.map(|job| job.to_string()));
+        say("worker", slot.worker.clone());
+    } else {
+        say("before", told.previous.map(time));
+        say("after", told.following.map(time));
+    }
+    say("next", told.next.map(time));
+    if let Some(step) = &told.next_step {
+        lines.extend([String::new(), step.clone()]);
+    }
+    printable(&lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_short() {
+        assert_eq!(took(840), "0.8s");
+        assert_eq!(took(72_000), "1m12s");
+    }
+}
