@@ -110,7 +110,13 @@ impl Node {
 
     /// The one text of RFC 8785 that all spellings of this value share.
     pub(super) fn canonical(&self) -> Result<String, Refusal> {
-        let text = serde_json_canonicalizer::to_string(self).map_err(|error| unreadable(&Path::Root, &error))?;
+        let text = serde_json_canonicalizer::to_string(self).map_err(|error| {
+            invalid(
+                "The plan has no canonical text.",
+                format!("{error}."),
+                "Write it in plain JSON.",
+            )
+        })?;
         if text.len() > PLAN_BYTES_MAX {
             let what = format!("The plan has {} bytes, without white space.", text.len());
             return Err(refusals::too_large(what, PLAN_BYTES_MAX, "bytes"));

@@ -36,7 +36,14 @@ pub(super) fn forbidden_key(path: &Path<'_>) -> Refusal {
 
 /// A field that no plan has.
 pub(super) fn unknown_field(path: &Path<'_>, name: &str, known: &[&str]) -> Refusal {
-    let next = match nearest(name, known.iter().copied()) {
+    // `timeout` is far from `timeout_seconds` by letters, and yet means nothing else.
+    let longer = || {
+        known
+            .iter()
+            .copied()
+            .find(|known| !name.is_empty() && known.starts_with(name))
+    };
+    let next = match nearest(name, known.iter().copied()).or_else(longer) {
         Some(near) => format!("Did you mean {near:?}?"),
         None => "Take it out.".to_owned(),
     };

@@ -73,7 +73,7 @@ pub struct Step {
     pub attempts_max: Option<i64>,
     /// Whether it may be tried again. A `read` may, anything else may not, unless the plan says otherwise.
     pub effects: Effects,
-    /// What nobody else may touch meanwhile. For a `read` nothing, else the target, unless the plan says otherwise.
+    /// What it has for itself meanwhile. For a `read` nothing, else the target, unless the plan says otherwise.
     pub lock_scope: LockScope,
     /// How it is undone, for people.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -69,11 +69,11 @@ words! {
         Once "once",
     }
 
-    /// What nobody else may touch while a step runs.
+    /// What a step has for itself while it runs.
     LockScope {
-        /// The target, whatever is done to it.
+        /// The target: others that lock it wait, whatever they do to it.
         Target "target",
-        /// The target, but only for others with the same action.
+        /// The target with this action: others that lock the same two wait. Who locks the target as a whole does not.
         TargetAndAction "target_and_action",
         /// Nothing.
         None "none",

@@ -151,6 +151,9 @@ fn a_refusal_says_what_was_probably_meant() {
     let mut misspelt = plan(vec![step("a", &[])]);
     misspelt["purpos"] = json!("x");
     assert_eq!(next(misspelt.to_string()), "Did you mean \"purpose\"?");
+    let mut short = step("a", &[]);
+    short["timeout"] = json!(30);
+    assert_eq!(next(plan(vec![short]).to_string()), "Did you mean \"timeout_seconds\"?");
     let unknown = plan(vec![step("check-web", &[]), step("b", &["chek-web"])]);
     assert_eq!(next(unknown.to_string()), "Did you mean \"check-web\"?");
     let text = plan(vec![step("a", &[])]).to_string();
