@@ -66,10 +66,10 @@ pub(super) fn missing(path: &Path<'_>) -> Refusal {
 /// A value of another type.
 pub(super) fn wrong_type(path: &Path<'_>, found: &str, expected: &str) -> Refusal {
     let next = match found {
-        "null" => "Leave the field out to say nothing.".to_owned(),
+        "null" => format!("Give {expected}; to say nothing, leave the field out."),
         _ => format!("Give {expected}."),
     };
-    invalid(format!("{path} is {found}."), format!("It is {expected}."), next)
+    invalid(format!("{path} is {found}."), format!("Expected is {expected}."), next)
 }
 
 /// A number outside its range.
