@@ -46,5 +46,16 @@ as $$
     when 'slots_per_schedule_max'  then 100
     when 'preview_slots_max'       then 1000
     when 'schedule_rows_max'       then 500
+    when 'plan_bytes_max'          then 262144
+    when 'plan_submitted_bytes_max' then 1048576
+    when 'plan_depth_max'          then 32
+    when 'plan_steps_max'          then 1000
+    when 'needs_max'               then 100
+    when 'approval_roles_max'      then 10
+    when 'approval_level_max'      then 3
+    when 'step_timeout_seconds_max' then 86400
+    when 'compensation_note_chars_max' then 2000
+    when 'lock_key_chars_max'      then 500
+    when 'lock_target_chars_max'   then 400
   end
 $$;

@@ -22,7 +22,8 @@ as $$
     ('principal_exists', 'TN048'), ('key_not_found', 'TN049'), ('subscription_unknown', 'TN050'), ('subscription_exists', 'TN051'),
     ('delivery_unknown', 'TN052'), ('schedule_unknown', 'TN053'), ('schedule_exists', 'TN054'), ('expression_invalid', 'TN055'),
     ('zone_unknown', 'TN056'), ('expression_never_fires', 'TN057'), ('expression_too_frequent', 'TN058'),
-    ('range_invalid', 'TN059'), ('backfill_too_large', 'TN060')
+    ('range_invalid', 'TN059'), ('backfill_too_large', 'TN060'), ('plan_invalid', 'TN061'),
+    ('plan_cycle', 'TN062'), ('plan_too_large', 'TN063')
 $$;
 
 -- Raises the refusal. Never returns.

@@ -129,6 +129,9 @@ codes! {
     EXPRESSION_TOO_FREQUENT    "expression_too_frequent"    Some("TN058"), 422, EXIT_REFUSED,              "The schedule would have slots too often.";
     RANGE_INVALID              "range_invalid"              Some("TN059"), 422, EXIT_REFUSED,              "A range ends before it starts.";
     BACKFILL_TOO_LARGE         "backfill_too_large"         Some("TN060"), 413, EXIT_REFUSED,              "The backfill has too many slots.";
+    PLAN_INVALID               "plan_invalid"               Some("TN061"), 422, EXIT_REFUSED,              "The plan does not have the form of a plan.";
+    PLAN_CYCLE                 "plan_cycle"                 Some("TN062"), 422, EXIT_REFUSED,              "Steps of the plan wait for each other.";
+    PLAN_TOO_LARGE             "plan_too_large"             Some("TN063"), 413, EXIT_REFUSED,              "The plan is larger than a plan may be.";
     SCHEMA_MISSING             "schema_missing"             None,          503, EXIT_SCHEMA,               "The database has no Tenure schema.";
     SCHEMA_TOO_OLD             "schema_too_old"             None,          503, EXIT_SCHEMA,               "The schema is older than this program supports.";
     SCHEMA_TOO_NEW             "schema_too_new"             None,          503, EXIT_SCHEMA,               "The schema is newer than this program supports.";

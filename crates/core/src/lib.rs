@@ -9,6 +9,7 @@
 //! | what may happen to a job? | [`transitions`] |
 //! | when does a failed job come back? | [`backoff`] |
 //! | when does a schedule have its slots? | [`rhythm`] |
+//! | what is a plan, and what is its hash? | [`plan`] |
 //! | what may a payload hold? | [`payload`] |
 //! | what is hidden in an error text? | [`masking`] |
 //! | which refusals exist? | [`codes`] |
@@ -25,6 +26,7 @@ pub mod limits;
 pub mod masking;
 pub mod names;
 pub mod payload;
+pub mod plan;
 pub mod priority;
 pub mod refusal;
 pub mod rhythm;
@@ -32,6 +34,7 @@ pub mod traceparent;
 pub mod transitions;
 
 pub use codes::Code;
+pub use plan::Plan;
 pub use refusal::Refusal;
 pub use rhythm::Rhythm;
 pub use transitions::JobState;

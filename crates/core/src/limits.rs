@@ -102,4 +102,26 @@ limits! {
     PREVIEW_SLOTS_MAX: usize = 1000, "preview_slots_max";
     /// Schedules that one tick takes.
     SCHEDULE_ROWS_MAX: i64 = 500, "schedule_rows_max";
+    /// Bytes of a plan's canonical text, which is what is stored.
+    PLAN_BYTES_MAX: usize = 262_144, "plan_bytes_max";
+    /// Bytes of a plan as it is submitted: room for white space and escapes that the canonical text does not have.
+    PLAN_SUBMITTED_BYTES_MAX: usize = 1_048_576, "plan_submitted_bytes_max";
+    /// Objects and lists within each other in a plan.
+    PLAN_DEPTH_MAX: usize = 32, "plan_depth_max";
+    /// Steps of one plan.
+    PLAN_STEPS_MAX: usize = 1000, "plan_steps_max";
+    /// Steps that one step needs.
+    NEEDS_MAX: usize = 100, "needs_max";
+    /// Roles that a plan asks to be approved by.
+    APPROVAL_ROLES_MAX: usize = 10, "approval_roles_max";
+    /// The highest approval level.
+    APPROVAL_LEVEL_MAX: i64 = 3, "approval_level_max";
+    /// The longest that a step may run: one day.
+    STEP_TIMEOUT_SECONDS_MAX: i64 = 86_400, "step_timeout_seconds_max";
+    /// Characters of what a step says about undoing it.
+    COMPENSATION_NOTE_CHARS_MAX: usize = 2000, "compensation_note_chars_max";
+    /// Characters of a lock's key.
+    LOCK_KEY_CHARS_MAX: usize = 500, "lock_key_chars_max";
+    /// Characters of the part of a lock's key that names target and action; the rest is for prefix and tenant.
+    LOCK_TARGET_CHARS_MAX: usize = 400, "lock_target_chars_max";
 }

@@ -121,11 +121,16 @@ pub fn check(payload: &Value) -> Result<(), Violation> {
     check_keys(payload, "$")
 }
 
+/// Whether a key is one of the [`FORBIDDEN_KEYS`], in any case.
+pub(crate) fn is_forbidden(key: &str) -> bool {
+    FORBIDDEN_KEYS.contains(&key.to_lowercase().as_str())
+}
+
 fn check_keys(value: &Value, path: &str) -> Result<(), Violation> {
     match value {
         Value::Object(map) => map.iter().try_for_each(|(key, child)| {
             let path = format!("{path}{}", step(key));
-            if FORBIDDEN_KEYS.contains(&key.to_lowercase().as_str()) {
+            if is_forbidden(key) {
                 return Err(Violation::ForbiddenKey { path });
             }
             if key.contains('\0') {

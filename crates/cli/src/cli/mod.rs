@@ -17,6 +17,7 @@ mod key;
 mod kind;
 mod login;
 mod migrate;
+mod plan;
 mod private;
 mod psql;
 mod reap;
@@ -180,6 +181,9 @@ enum Command {
     /// Planned runs: rules, and every slot of them
     #[command(subcommand)]
     Schedule(schedule::Schedule),
+    /// Plans before they are submitted: check, hash and look at them
+    #[command(subcommand)]
+    Plan(plan::Plan),
     /// Who may hold work, and who is alive
     #[command(subcommand)]
     Executor(executor::Executor),
@@ -245,6 +249,7 @@ impl Cli {
             Command::Private(command) => command.run().await,
             Command::Bench(command) => command.run(place, out).await,
             Command::Psql(command) => command.run(place).await,
+            Command::Plan(command) => command.run(out),
             Command::Errors(command) => command.run(out),
             Command::Completions(command) => command.run(out),
             Command::Context(command) => command.run(place, out).await,

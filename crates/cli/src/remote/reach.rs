@@ -66,6 +66,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("login bind",             Reach::Http),
     ("login unbind",           Reach::Http),
     ("migrate",                Reach::Database),
+    ("plan",                   Reach::Nobody),
     ("private",                Reach::Own),
     ("psql",                   Reach::Database),
     ("reap",                   Reach::Http),

@@ -3,11 +3,13 @@
 //! A value that is understood but not allowed is left to the database, which refuses it with its own words. Refused here
 //! is only what cannot be sent at all.
 
+mod document;
 mod duration;
 mod json;
 mod number;
 mod time;
 
+pub(crate) use document::document;
 pub(crate) use duration::{Seconds, short};
 pub(crate) use json::{json_object, json_value};
 pub(crate) use number::Number;

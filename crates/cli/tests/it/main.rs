@@ -33,6 +33,7 @@ mod metrics;
 mod migrate;
 mod neighbour;
 mod odd_requests;
+mod plans;
 mod private;
 mod python;
 mod readme;

@@ -10,10 +10,20 @@ fn the_core_depends_on_nothing_that_reaches_the_world() {
     let names = section
         .lines()
         .filter_map(|line| line.split(['.', ' ', '=']).next())
-        .filter(|name| !name.is_empty());
+        .filter(|name| !name.is_empty() && !name.starts_with('#'));
     for name in names {
         assert!(
-            ["croner", "jiff", "regex", "serde", "serde_json", "sha2", "thiserror"].contains(&name),
+            [
+                "croner",
+                "jiff",
+                "regex",
+                "serde",
+                "serde_json",
+                "serde_json_canonicalizer",
+                "sha2",
+                "thiserror"
+            ]
+            .contains(&name),
             "{name} is no dependency of pure rules"
         );
     }
