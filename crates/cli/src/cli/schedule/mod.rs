@@ -166,7 +166,7 @@ fn ran(name: &str, slot: &Value) -> String {
     }
 }
 
-/// The schedule, and the moment of each text: RFC 3339, or a time in the zone of the schedule.
+/// The moment of each text: RFC 3339, or a time in the zone of the schedule.
 async fn moments<const N: usize>(
     session: &mut Session,
     name: &str,
