@@ -121,8 +121,8 @@ fn why(slot: &Slot) -> Option<String> {
 /// `0.8s`, `1m12s`.
 fn took(ms: i64) -> String {
     match ms {
-        ..1000 => format!("{ms}ms"),
-        ..60_000 => format!("{:.1}s", ms as f64 / 1000.0),
+        ..1_000 => format!("{ms}ms"),
+        1_000..60_000 => format!("{:.1}s", ms as f64 / 1000.0),
         _ => short(ms / 1000),
     }
 }
