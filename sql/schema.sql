@@ -1250,6 +1250,7 @@ CREATE TABLE tenure.schedules (
     paused_at timestamp with time zone,
     paused_by text,
     pause_note text,
+    ended_at timestamp with time zone,
     error_code text,
     error_message text,
     created_at timestamp with time zone NOT NULL,
@@ -1296,6 +1297,9 @@ COMMENT ON COLUMN tenure.schedules.planned_to IS 'The newest slot that the rule 
 
 -- COLUMN schedules.next_at; Type: COMMENT
 COMMENT ON COLUMN tenure.schedules.next_at IS 'When the scheduler has to look at it. Null: never again, unless it is changed.';
+
+-- COLUMN schedules.ended_at; Type: COMMENT
+COMMENT ON COLUMN tenure.schedules.ended_at IS 'Since when its rule has no slot to come.';
 
 -- pause_words(tenure.schedules); Type: FUNCTION
 CREATE FUNCTION tenure.pause_words(p_schedule tenure.schedules) RETURNS text
@@ -1512,6 +1516,7 @@ CREATE FUNCTION tenure.schedule_show(p_name text) RETURNS SETOF tenure.schedule_
 CREATE FUNCTION tenure.schedule_slots(p_name text, p_state text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_until timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS SETOF tenure.slot_row
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$...$$;
 
 -- schedule_take(integer); Type: FUNCTION
@@ -1557,8 +1562,8 @@ CREATE FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) RETURNS 
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- slot_give_way(tenure.caller_identity, timestamp with time zone, integer, bigint, uuid, text); Type: FUNCTION
-CREATE FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_slot_id bigint, p_job_id uuid, p_actor text) RETURNS void
+-- slot_give_way(tenure.caller_identity, timestamp with time zone, integer, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_job_id uuid, p_actor text) RETURNS void
     LANGUAGE plpgsql
     SET lock_timeout TO '500ms'
     AS $$...$$;
@@ -1675,8 +1680,8 @@ CREATE FUNCTION tenure.slot_withdraw(p_tokens uuid[]) RETURNS uuid[]
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- slots_catch_up(tenure.schedules, tenure.planned_slots, timestamp with time zone, timestamp with time zone, timestamp with time zone, integer, timestamp with time zone, timestamp with time zone[]); Type: FUNCTION
-CREATE FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[]) RETURNS integer
+-- slots_catch_up(tenure.schedules, tenure.planned_slots, timestamp with time zone, timestamp with time zone, timestamp with time zone, integer, timestamp with time zone, timestamp with time zone[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[], p_next timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1693,14 +1698,19 @@ CREATE FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timesta
     SET jit TO 'off'
     AS $$...$$;
 
+-- slots_room(integer, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.slots_room(p_schedule_id integer, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- slots_start(tenure.caller_identity, integer, timestamp with time zone, bigint[], text); Type: FUNCTION
 CREATE FUNCTION tenure.slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamp with time zone, p_slot_ids bigint[], p_actor text) RETURNS integer
     LANGUAGE plpgsql
-    SET lock_timeout TO '2s'
+    SET lock_timeout TO '500ms'
     AS $$...$$;
 
--- slots_supersede(integer, timestamp with time zone, text, boolean); Type: FUNCTION
-CREATE FUNCTION tenure.slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_why text, p_all boolean DEFAULT false) RETURNS void
+-- slots_supersede(integer, timestamp with time zone, text, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_actor text, p_why text, p_all boolean DEFAULT false) RETURNS void
     LANGUAGE sql
     AS $$...$$;
 
@@ -3150,6 +3160,9 @@ CREATE INDEX planned_slots_covering ON tenure.planned_slots USING btree (schedul
 -- planned_slots_ended; Type: INDEX
 CREATE INDEX planned_slots_ended ON tenure.planned_slots USING btree (tenant_id, ended_at) WHERE (ended_at IS NOT NULL);
 
+-- planned_slots_ended_well; Type: INDEX
+CREATE INDEX planned_slots_ended_well ON tenure.planned_slots USING btree (tenant_id, ended_at) WHERE (state = ANY (ARRAY['succeeded'::text, 'skipped'::text]));
+
 -- planned_slots_failed; Type: INDEX
 CREATE INDEX planned_slots_failed ON tenure.planned_slots USING btree (schedule_id, plan_time) WHERE (state = 'failed'::text);
 
@@ -4263,8 +4276,8 @@ GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_
 REVOKE ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_slot_id bigint, p_job_id uuid, p_actor text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_slot_id bigint, p_job_id uuid, p_actor text) FROM PUBLIC;
+-- FUNCTION slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_job_id uuid, p_actor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_job_id uuid, p_actor text) FROM PUBLIC;
 
 -- FUNCTION slot_jitter(p_schedule_id integer, p_plan_time timestamp with time zone, p_seconds bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_jitter(p_schedule_id integer, p_plan_time timestamp with time zone, p_seconds bigint) FROM PUBLIC;
@@ -4293,8 +4306,8 @@ GRANT ALL ON FUNCTION tenure.slot_sweep(p_limit integer) TO tenure_server, tenur
 REVOKE ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) TO tenure_server, tenure_worker;
 
--- FUNCTION slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[]) FROM PUBLIC;
+-- FUNCTION slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[], p_next timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[], p_next timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
@@ -4302,11 +4315,14 @@ REVOKE ALL ON FUNCTION tenure.slots_end(p_now timestamp with time zone, p_actor 
 -- FUNCTION slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint, OUT started integer, OUT skipped integer, OUT waiting integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint, OUT started integer, OUT skipped integer, OUT waiting integer) FROM PUBLIC;
 
+-- FUNCTION slots_room(p_schedule_id integer, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_room(p_schedule_id integer, p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamp with time zone, p_slot_ids bigint[], p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_start(p_caller tenure.caller_identity, p_tenant_id integer, p_now timestamp with time zone, p_slot_ids bigint[], p_actor text) FROM PUBLIC;
 
--- FUNCTION slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_why text, p_all boolean); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_why text, p_all boolean) FROM PUBLIC;
+-- FUNCTION slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_actor text, p_why text, p_all boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_actor text, p_why text, p_all boolean) FROM PUBLIC;
 
 -- FUNCTION slots_told(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_told(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]) FROM PUBLIC;
