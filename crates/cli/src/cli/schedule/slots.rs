@@ -177,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_duration_is_short() {
-        assert_eq!(took(840), "0.8s");
+        assert_eq!(took(840), "840ms");
+        assert_eq!(took(1_840), "1.8s");
         assert_eq!(took(72_000), "1m12s");
     }
 }
