@@ -233,7 +233,11 @@ begin
             r.at + make_interval(secs => case when r.at = p_latest
               then tenure.slot_jitter(p_schedule.schedule_id, r.at, least(p_schedule.jitter_seconds, extract(epoch from p_next - r.at)::bigint - 1)) else 0 end), 'rule', 'scheduler')
      from unnest(v_run) r (at);
-  update tenure.schedules s set planned_to = coalesce(case when p_schedule.catch_up = 'every_plan' and p_schedule.paused_at is null then v_run[cardinality(v_run)] end, p_latest, s.planned_to)
+  update tenure.schedules s
+     set planned_to = case
+           when p_schedule.paused_at is not null or p_schedule.catch_up <> 'every_plan' then coalesce(p_latest, s.planned_to)
+           -- Nothing listed, though there is something within the window: there was no room for it yet.
+           else coalesce(v_run[cardinality(v_run)], case when p_latest < p_now - make_interval(secs => p_schedule.catch_up_window_seconds) then p_latest end, s.planned_to) end
    where s.schedule_id = p_schedule.schedule_id;
   return case when v_reason = 'paused' then 0 else v_gone::integer + v_passed end;
 end

@@ -18,12 +18,14 @@ impl Client {
     ///
     /// ```no_run
     /// # async fn run(client: tenure::Client) -> tenure::Result<()> {
+    /// use std::time::{Duration, SystemTime};
     /// use tenure::schedules::NewSchedule;
     ///
     /// let nightly = client.schedule("nightly");
     /// nightly.put(&NewSchedule::cron("0 3 * * *", "report.build").zone("Europe/Berlin")).await?;
     /// println!("next: {:?}", nightly.preview(3).await?.slots);
-    /// println!("{}", nightly.explain("2026-01-02T02:00:00Z".parse().unwrap()).await?.answer);
+    /// let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    /// println!("{}", nightly.explain(an_hour_ago).await?.answer);
     /// # Ok(())
     /// # }
     /// ```
