@@ -1,6 +1,6 @@
 //! Schedules, as far as they need the calendar: rules are checked, slots computed, and what happened is explained.
 //!
-//! What the database decides (which slot runs, waits or is skipped) is in `sql/functions/schedules_run.sql`; which
+//! What the database decides (which slot runs, waits or is skipped) is in `sql/functions/slots_run.sql`; which
 //! moments a rule names is computed here, with time-zone data of our own, so that every machine has the same answer.
 
 mod declare;
