@@ -23,7 +23,11 @@ as $$
     ('delivery_unknown', 'TN052'), ('schedule_unknown', 'TN053'), ('schedule_exists', 'TN054'), ('expression_invalid', 'TN055'),
     ('zone_unknown', 'TN056'), ('expression_never_fires', 'TN057'), ('expression_too_frequent', 'TN058'),
     ('range_invalid', 'TN059'), ('backfill_too_large', 'TN060'), ('plan_invalid', 'TN061'),
-    ('plan_cycle', 'TN062'), ('plan_too_large', 'TN063')
+    ('plan_cycle', 'TN062'), ('plan_too_large', 'TN063'),
+    ('execution_unknown', 'TN064'), ('step_unknown', 'TN065'), ('approval_unknown', 'TN066'), ('approval_decided', 'TN067'),
+    ('approval_expired', 'TN068'), ('plan_hash_mismatch', 'TN069'), ('self_approval', 'TN070'), ('plan_differs', 'TN071'),
+    ('comment_required', 'TN072'), ('lock_held', 'TN073'), ('lock_unknown', 'TN074'), ('lock_lost', 'TN075'),
+    ('rule_unknown', 'TN076'), ('target_unknown', 'TN077'), ('runbook_required', 'TN078'), ('evidence_key_missing', 'TN079')
 $$;
 
 -- Raises the refusal. Never returns.
