@@ -8,6 +8,7 @@ mod dead_letter;
 mod doctor;
 mod errors;
 mod event;
+mod evidence;
 mod executor;
 mod gate;
 mod health;
@@ -184,6 +185,9 @@ enum Command {
     /// Plans before they are submitted: check, hash and look at them
     #[command(subcommand)]
     Plan(plan::Plan),
+    /// What proves an execution: check it, tell its story, keep its keys
+    #[command(subcommand)]
+    Evidence(evidence::Evidence),
     /// Who may hold work, and who is alive
     #[command(subcommand)]
     Executor(executor::Executor),
@@ -250,6 +254,7 @@ impl Cli {
             Command::Bench(command) => command.run(place, out).await,
             Command::Psql(command) => command.run(place).await,
             Command::Plan(command) => command.run(out),
+            Command::Evidence(command) => command.run(place, out).await,
             Command::Errors(command) => command.run(out),
             Command::Completions(command) => command.run(out),
             Command::Context(command) => command.run(place, out).await,

@@ -11,7 +11,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use tenure::private::{Cluster, ClusterOptions, PrivateError};
-use tenure::services::{reaper, retention, scheduler, subscriptions};
+use tenure::services::{archive, reaper, retention, scheduler, subscriptions};
 use tenure::{Pool, pool::PoolOptions};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
@@ -34,7 +34,7 @@ use self::welcome::welcome;
 /// The database of the cluster that holds the schema.
 const DATABASE: &str = "postgres";
 /// One for each service, or two for the worker and some to spare.
-const CONNECTIONS_MAX: usize = 5;
+const CONNECTIONS_MAX: usize = 6;
 
 #[derive(Debug, Args)]
 pub(crate) struct Dev {
@@ -185,6 +185,8 @@ impl Running {
         services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
         let (planning, planning_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
+        let (archiving, archive_end) = (pool.clone(), closed(ended.clone()));
+        services.spawn(async move { archive::run(&archiving, archive::INTERVAL, archive_end).await });
         let (telling, telling_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
         services.spawn(webhooks::run(

@@ -10,6 +10,7 @@ mod dead_letters;
 mod docs;
 mod endings;
 mod events;
+mod evidence;
 mod jobs;
 mod kinds;
 mod listen;
@@ -90,6 +91,7 @@ pub(crate) struct Server {
         (name = "events", description = "What happened, as a stream."),
         (name = "subscriptions", description = "Be told of what happened: by jobs, by webhooks, or by reading at your own pace."),
         (name = "schedules", description = "Planned runs: rules, and every slot of them as a row."),
+        (name = "evidence", description = "What proves an execution, and the keys that sign it."),
         (name = "kinds", description = "Policies of kinds, and who runs them."),
         (name = "settings", description = "Settings and gates."),
         (name = "principals", description = "Tenants, principals and keys."),
@@ -156,6 +158,7 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(events::routes())
         .merge(subscriptions::routes())
         .merge(schedules::routes())
+        .merge(evidence::routes())
         .merge(kinds::routes())
         .merge(settings::routes())
         .merge(principals::routes())

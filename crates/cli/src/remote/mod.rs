@@ -6,6 +6,7 @@
 mod client;
 mod dead_letters;
 mod events;
+mod evidence;
 mod jobs;
 mod kinds;
 mod principals;
@@ -21,6 +22,7 @@ mod work;
 pub(crate) use self::client::{Remote, Target};
 pub(crate) use self::dead_letters::*;
 pub(crate) use self::events::*;
+pub(crate) use self::evidence::*;
 pub(crate) use self::jobs::*;
 pub(crate) use self::kinds::*;
 pub(crate) use self::principals::*;

@@ -10,6 +10,18 @@ use super::{hex, sha256_hex};
 /// What the chain of an execution hangs on, before its id.
 const CHAIN_START: &str = "tenure/execution/";
 
+/// All states of an execution: an event may go from one thing to another that is none.
+const STATES: &[&str] = &[
+    "pending",
+    "awaiting_approval",
+    "approved",
+    "running",
+    "succeeded",
+    "partially_failed",
+    "failed",
+    "cancelled",
+    "rejected",
+];
 /// States that nobody reaches without a start.
 const STARTED: &[&str] = &["running", "succeeded", "partially_failed", "failed"];
 
@@ -74,6 +86,17 @@ fn events(evidence: &Evidence) -> Vec<Finding> {
         // On with what the line claims: one break is one finding.
         before.clone_from(&event.hash);
         seq = event.seq;
+    }
+    // The execution keeps the hash of its last event: nobody takes one away at the end.
+    let line = evidence
+        .events
+        .last()
+        .map_or(evidence.execution.line, |event| event.line);
+    let kept = evidence.execution.text("chain_hash").filter(|kept| *kept != before);
+    if let Some(kept) = kept.filter(|_| findings.last().is_none_or(|finding| finding.line != line)) {
+        let what = format!("The chain ends with the hash {before}.");
+        let expected = format!("{kept}, as line 3 says");
+        findings.push(Finding::new(line, Fault::ChainBroken, what, expected));
     }
     let (said, found) = (evidence.head.events, evidence.events.len() as u64);
     if said != found {
@@ -249,7 +272,7 @@ fn state_after(event: &Event) -> Option<&str> {
     match event.kind.as_str() {
         "execution_submitted" => Some("pending"),
         "approval_requested" if event.step.is_null() => Some("awaiting_approval"),
-        kind if kind.starts_with("execution_") => said(event, "to"),
+        kind if kind.starts_with("execution_") => said(event, "to").filter(|to| STATES.contains(to)),
         _ => None,
     }
 }

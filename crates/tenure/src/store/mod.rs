@@ -20,6 +20,7 @@ mod call;
 pub mod config;
 pub mod dead_letters;
 pub mod events;
+pub mod evidence;
 pub mod executors;
 pub mod health;
 mod identity;
