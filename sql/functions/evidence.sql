@@ -24,7 +24,7 @@ begin
         union all
         select 3, 0, '', jsonb_build_object('kind', 'execution') || (to_jsonb(v_row) - array['tenant_id', 'chain_hash']) || jsonb_build_object('chain_hash', encode(v_row.chain_hash, 'hex'))
         union all
-        select 4, s.step_number, '', jsonb_build_object('kind', 'step') || jsonb_strip_nulls(to_jsonb(s) - array['tenant_id', 'execution_id', 'payload']) from tenure.steps s where s.execution_id = p_execution_id
+        select 4, s.step_number, '', jsonb_strip_nulls(to_jsonb(s) - array['tenant_id', 'execution_id', 'payload', 'kind']) || jsonb_build_object('kind', 'step', 'job_kind', s.kind) from tenure.steps s where s.execution_id = p_execution_id
         union all
         select 5, 0, a.created_at || a.approval_id::text, jsonb_build_object('kind', 'approval') || (to_jsonb(a) - array['tenant_id', 'execution_id']) from tenure.approvals a where a.execution_id = p_execution_id
         union all

@@ -119,9 +119,9 @@ begin
       from ended d
      where s.execution_id = d.execution_id and s.step_number = d.step_number and (d.final or d.state = 'retry_waiting')
   )
-  select array_agg(d.execution_id order by d.execution_id, d.step_number) filter (where d.final) as execs,
-         array_agg(d.step_number order by d.execution_id, d.step_number) filter (where d.final) as numbers,
-         array_agg(d.becomes order by d.execution_id, d.step_number) filter (where d.final) as states,
+  select array_agg(d.execution_id order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as execs,
+         array_agg(d.step_number order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as numbers,
+         array_agg(d.becomes order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as states,
          array_agg(x.told order by d.execution_id, d.step_number, x.place) filter (where x.told is not null) as told
     into v_over
     from ended d
