@@ -17,6 +17,7 @@ const WAIT_SECONDS_MAX: u64 = 45;
 pub(crate) fn execution_submit(plan: &Plan, submission: &Submission, wait: Duration) -> Request {
     let Submission {
         key,
+        plan_hash,
         supersedes,
         start_after,
         start_before,
@@ -25,7 +26,7 @@ pub(crate) fn execution_submit(plan: &Plan, submission: &Submission, wait: Durat
     } = submission;
     let body = json!({
         "plan": document(plan),
-        "plan_hash": plan.hash(),
+        "plan_hash": plan_hash.clone().unwrap_or_else(|| plan.hash()),
         "key": key,
         "supersedes": supersedes,
         "start_after": start_after,

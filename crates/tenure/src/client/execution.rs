@@ -265,7 +265,7 @@ impl KnownExecution {
         let all = approvals::approval_list(&*connection, Some(self.execution_id), None, None).await?;
         let of_plan = || all.iter().filter(|approval| approval.step_id.is_none());
         let open = of_plan().find(|approval| approval.state == "pending");
-        match open.or_else(|| of_plan().last()) {
+        match open.or_else(|| of_plan().next_back()) {
             Some(approval) => Ok(approval.approval_id),
             None => Err(Refusal::new(
                 codes::APPROVAL_UNKNOWN,

@@ -14,6 +14,8 @@ use crate::error::Result;
 pub struct Submission {
     /// Makes it safe to repeat; none: derived from plan, tenant and requester.
     pub key: Option<String>,
+    /// What the caller takes for the hash of the plan; none: what it is. Any other is refused as `plan_hash_mismatch`.
+    pub plan_hash: Option<String>,
     /// An execution of the same purpose that has not started, which this one takes the place of.
     pub supersedes: Option<Uuid>,
     /// Not started before.
@@ -193,7 +195,8 @@ pub struct ExecutionFilter {
 
 /// Freezes a plan and lets it run as soon as it may (`tenure.execution_submit`).
 pub async fn execution_submit(client: &impl GenericClient, plan: &Plan, submission: &Submission) -> Result<Submitted> {
-    let (text, hash) = (plan.canonical(), plan.hash());
+    let text = plan.canonical();
+    let hash = submission.plan_hash.clone().unwrap_or_else(|| plan.hash());
     Call::new("execution_submit")
         .with("p_plan", &text)
         .maybe("p_key", &submission.key)

@@ -62,6 +62,7 @@ impl Submit {
         let until = until(self.wait.as_ref())?;
         let submission = Submission {
             key: self.key,
+            plan_hash: None,
             supersedes: self.supersedes,
             start_after: moment(&mut session, "start-after", self.start_after.as_deref()).await?,
             start_before: moment(&mut session, "start-before", self.start_before.as_deref()).await?,
