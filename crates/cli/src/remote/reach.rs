@@ -16,6 +16,7 @@ pub(crate) enum Reach {
 
 #[rustfmt::skip] // A table is read by column.
 const REACHES: &[(&str, Reach)] = &[
+    ("approval",               Reach::Http),
     ("bench",                  Reach::Own),
     ("completions",            Reach::Nobody),
     ("config explain",         Reach::Nobody),
@@ -35,6 +36,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("evidence key list",      Reach::Http),
     ("evidence show",          Reach::Nobody),
     ("evidence verify",        Reach::Nobody),
+    ("execution",              Reach::Http),
     ("executor beat",          Reach::Http),
     ("executor list",          Reach::Http),
     ("gate close",             Reach::Http),
@@ -67,6 +69,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("kind resume",            Reach::Http),
     ("kind set",               Reach::Http),
     ("kind show",              Reach::Http),
+    ("lock",                   Reach::Http),
     ("login bind",             Reach::Http),
     ("login unbind",           Reach::Http),
     ("migrate",                Reach::Database),
@@ -80,6 +83,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("sweep",                  Reach::Http),
     ("tenant create",          Reach::Http),
     ("tenant list",            Reach::Http),
+    ("timeout-policy",         Reach::Http),
 ];
 
 /// How far the command of these words reaches, by its own row or that of its noun.
