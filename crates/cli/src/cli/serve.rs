@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::ensure_evidence_key;
 use crate::connect::Place;
 use crate::errors::{Outcome, refuse};
 use crate::http::{self, Certificates, Limits, Server};
@@ -61,7 +62,11 @@ impl Serve {
         let place = place.configured(settings.database_of_file());
         let url = place.url().await?;
         // Refuses a schema that this program cannot work with.
-        drop(place.session_at(&url, out).await?);
+        let mut session = place.session_at(&url, out).await?;
+        if let Some(key_id) = ensure_evidence_key(&mut session).await? {
+            tracing::info!(key_id, "made a key that signs evidence");
+        }
+        drop(session);
         let connections_max = settings.value("connections")?;
         let options = PoolOptions {
             connections_max,

@@ -1,7 +1,7 @@
 //! `tenure evidence key`: the keys that sign evidence.
 
 use clap::Subcommand;
-use tenure::evidence::new_key;
+use tenure::evidence::{ensure_key, new_key};
 use tenure::store::evidence::{KeyTurn, evidence_key_add, evidence_key_list};
 use tenure::store::for_every_tenant;
 use tenure_core::evidence::SecretKey;
@@ -9,7 +9,7 @@ use tenure_core::{Refusal, codes};
 use zeroize::Zeroizing;
 
 use crate::connect::Session;
-use crate::errors::{Outcome, refuse};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::output::{Column, Format};
 use crate::remote;
 use crate::values::document;
@@ -70,6 +70,15 @@ impl Key {
                 session.out.list(LIST, &keys, &["key_id"], empty)
             }
         }
+    }
+}
+
+/// Sees to it that there is a key, and answers the id of the one that was made. A login that is not trusted with the installation
+/// leaves it to one that is.
+pub(crate) async fn ensure_evidence_key(session: &mut Session) -> Outcome<Option<String>> {
+    match session.transaction(async |tx| ensure_key(tx).await).await {
+        Err(Failure::Refused(refusal)) if refusal.is(codes::NOT_PERMITTED) => Ok(None),
+        made => made,
     }
 }
 

@@ -12,7 +12,8 @@ use crate::connect::Place;
 use crate::errors::Outcome;
 use crate::output::Output;
 
-pub(crate) use export::Export;
+pub(super) use export::Export;
+pub(crate) use key::ensure_evidence_key;
 
 const EXAMPLE: &str = "\
 Example:
