@@ -11,7 +11,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use tenure::private::{Cluster, ClusterOptions, PrivateError};
-use tenure::services::{archive, reaper, retention, scheduler, subscriptions};
+use tenure::services::{archive, executions, reaper, retention, scheduler, subscriptions};
 use tenure::{Pool, pool::PoolOptions};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
@@ -188,6 +188,8 @@ impl Running {
         services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
         let (archiving, archive_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { archive::run(&archiving, archive::INTERVAL, archive_end).await });
+        let (ticking, ticking_end) = (pool.clone(), closed(ended.clone()));
+        services.spawn(async move { executions::run(&ticking, executions::INTERVAL, ticking_end).await });
         let (telling, telling_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
         services.spawn(webhooks::run(

@@ -143,16 +143,19 @@ fn votes(evidence: &Evidence) -> Vec<Finding> {
             "an approval of this file",
         ));
     }
-    let requester = evidence.execution.text("requested_by");
-    let own = |vote: &&Record| vote.text("decision") == Some("approve") && vote.text("principal") == requester;
-    for vote in evidence.votes.iter().filter(own) {
-        let what = format!("{} approved a plan of their own.", requester.unwrap_or_default());
-        findings.push(Finding::new(
-            vote.line,
-            Fault::SelfApproved,
-            what,
-            "somebody else than the requester",
-        ));
+    let requesters = ["requested_by", "on_behalf_of"].map(|field| evidence.execution.text(field));
+    for vote in evidence
+        .votes
+        .iter()
+        .filter(|vote| vote.text("decision") == Some("approve"))
+    {
+        let voter = vote.text("principal");
+        if voter.is_none() || !requesters.contains(&voter) {
+            continue;
+        }
+        let what = format!("{} approved a plan of their own.", voter.unwrap_or_default());
+        let expected = "somebody else than the requester";
+        findings.push(Finding::new(vote.line, Fault::SelfApproved, what, expected));
     }
     findings
 }

@@ -280,6 +280,10 @@ fn a_step_of_level_three_needs_an_approval_of_its_own() {
 fn who_approved_a_plan_of_their_own_is_found() {
     let findings = found("succeeded", |lines| replace(lines, 6, "\"grace\"", "\"ada\""));
     assert_eq!(faults(&findings), [(7, Fault::SelfApproved)]);
+    let findings = found("succeeded", |lines| {
+        replace(lines, 2, "\"rule\"", "\"on_behalf_of\": \"grace\", \"rule\"")
+    });
+    assert_eq!(faults(&findings), [(7, Fault::SelfApproved)]);
 }
 
 #[test]

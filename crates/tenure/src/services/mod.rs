@@ -4,6 +4,7 @@
 //! processes may run the same service; what one works on, another leaves alone.
 
 pub mod archive;
+pub mod executions;
 pub mod reaper;
 pub mod retention;
 pub mod scheduler;

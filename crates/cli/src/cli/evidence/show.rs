@@ -9,7 +9,22 @@ use super::file;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, Output, json_of};
 
-const FIRST: &[&str] = &["execution_id", "tenant", "purpose", "state", "requested_by"];
+const FIRST: &[&str] = &[
+    "execution_id",
+    "tenant",
+    "purpose",
+    "state",
+    "reason",
+    "requested_by",
+    "on_behalf_of",
+    "approval_level",
+    "rule",
+    "runbook_ref",
+    "plan_hash",
+    "created_at",
+    "started_at",
+    "ended_at",
+];
 
 const STEPS: &[Column] = &[
     Column("#", "step_number"),
@@ -85,9 +100,10 @@ impl Show {
 
 fn tell(evidence: &Evidence, key_id: Option<&str>, out: Output) -> Outcome {
     out.text(&match key_id {
-        Some(id) => format!("Verified: signed with the key {id}, and not changed since.\n"),
-        None => "NOT VERIFIED: this is what the file says. Give --public-key to check it.\n".to_owned(),
+        Some(id) => format!("Verified: signed with the key {id}, and not changed since."),
+        None => "NOT VERIFIED: this is what the file says. Give --public-key to check it.".to_owned(),
     })?;
+    out.text("")?;
     out.object(&head(evidence), FIRST, &[])?;
     let steps: Vec<Value> = evidence.steps.iter().map(step).collect();
     section("Steps", STEPS, &steps, out)?;
