@@ -1,6 +1,7 @@
 //! One integration binary for the crate: linking once is enough.
 
 mod agent_queue;
+mod archive;
 mod backoff;
 mod catalogue;
 mod claim;
