@@ -71,7 +71,7 @@ pub(crate) struct Show {
     /// The file; - for standard input
     file: String,
     /// Check it first, with this key: Base64, PEM, or a file with either
-    #[arg(long, value_name = "KEY_OR_FILE")]
+    #[arg(long, value_name = "KEY_OR_FILE", allow_hyphen_values = true)]
     public_key: Option<String>,
 }
 

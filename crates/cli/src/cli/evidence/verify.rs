@@ -15,7 +15,7 @@ pub(crate) struct Verify {
     /// The file; - for standard input
     file: String,
     /// The key of whoever is said to have signed it: Base64, PEM, or a file with either
-    #[arg(long, value_name = "KEY_OR_FILE")]
+    #[arg(long, value_name = "KEY_OR_FILE", allow_hyphen_values = true)]
     public_key: String,
 }
 
