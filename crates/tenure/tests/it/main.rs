@@ -36,6 +36,7 @@ mod partitions;
 mod pauses;
 mod payloads;
 mod pgbouncer;
+mod plans_sql;
 mod principals;
 mod private_cluster;
 mod private_death;
