@@ -77,11 +77,11 @@ begin
 end
 $$;
 
--- What a step holds while it runs, the same for steps that exclude each other, or null: crates/core/src/plan/step.rs says how it is made.
+-- What a step that may be none holds while it runs, or null.
 create or replace function tenure.plan_lock_target(p_step jsonb) returns text
 language sql immutable parallel safe
 as $$
-  select (p_step ->> 'target_type') || ':' || replace(replace(p_step ->> 'target_ref', '%', '%25'), ':', '%3A')
+  select tenure.lock_part(p_step ->> 'target_type', p_step ->> 'target_ref')
       || case coalesce(p_step ->> 'lock_scope', case p_step ->> 'action_class' when 'read' then 'none' else 'target' end)
            when 'target' then ''
            when 'target_and_action' then ':' || (p_step ->> 'action')
