@@ -4,6 +4,7 @@
 
 mod backoff;
 mod codes;
+mod execution_transitions;
 mod limits;
 mod masking;
 mod names;

@@ -14,6 +14,7 @@ mod edges;
 mod ends;
 mod enqueue;
 mod events;
+mod execution_transitions;
 mod executors;
 mod explain;
 mod fixture;
