@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+mod approval;
 mod bench;
 mod completions;
 mod config;
@@ -8,6 +9,7 @@ mod dead_letter;
 mod doctor;
 mod errors;
 mod event;
+mod execution;
 mod executor;
 mod gate;
 mod health;
@@ -15,6 +17,7 @@ mod init;
 mod job;
 mod key;
 mod kind;
+mod lock;
 mod login;
 mod migrate;
 mod plan;
@@ -26,6 +29,7 @@ mod serve;
 mod subscription;
 mod sweep;
 mod tenant;
+mod timeout_policy;
 
 use std::path::PathBuf;
 
@@ -126,6 +130,15 @@ pub(crate) struct Globals {
     /// The tenant to act in; needs a login that is trusted to name it [env: TENURE_TENANT]
     #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     pub(crate) tenant: Option<String>,
+    /// The principal to act as, on a database; needs a login that is trusted to name it
+    #[arg(
+        long = "as",
+        global = true,
+        value_name = "PRINCIPAL",
+        help_heading = "Global options",
+        hide_short_help = true
+    )]
+    pub(crate) principal: Option<String>,
     /// Answer in JSON, one document per line
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
@@ -184,6 +197,18 @@ enum Command {
     /// Plans before they are submitted: check, hash and look at them
     #[command(subcommand)]
     Plan(plan::Plan),
+    /// Frozen plans: submit, approve and watch them, and decide about them
+    #[command(subcommand)]
+    Execution(execution::Execution),
+    /// What is to be approved, who decided, and the rules about who must
+    #[command(subcommand)]
+    Approval(approval::Approval),
+    /// Locks on targets: who holds them, and who waits
+    #[command(subcommand)]
+    Lock(lock::Lock),
+    /// How long executions, steps and leases may take
+    #[command(subcommand)]
+    TimeoutPolicy(timeout_policy::TimeoutPolicy),
     /// Who may hold work, and who is alive
     #[command(subcommand)]
     Executor(executor::Executor),
@@ -260,6 +285,10 @@ impl Cli {
             Command::Event(command) => command.run(place.session(out).await?).await,
             Command::Subscription(command) => command.run(place.session(out).await?).await,
             Command::Schedule(command) => command.run(place, out).await,
+            Command::Execution(command) => command.run(place.session(out).await?).await,
+            Command::Approval(command) => command.run(place.session(out).await?).await,
+            Command::Lock(command) => command.run(place.session(out).await?).await,
+            Command::TimeoutPolicy(command) => command.run(place.session(out).await?).await,
             Command::Executor(command) => command.run(place.session(out).await?).await,
             Command::Tenant(command) => command.run(place.session(out).await?).await,
             Command::Login(command) => command.run(place.session(out).await?).await,

@@ -84,16 +84,21 @@ impl Plan {
 
 impl PlanFile {
     fn read(&self) -> Result<Document, Refusal> {
-        let text = document("plan", &self.file, PLAN_SUBMITTED_BYTES_MAX, || {
-            Refusal::new(
-                codes::PLAN_TOO_LARGE,
-                format!("The plan has more than {PLAN_SUBMITTED_BYTES_MAX} bytes."),
-                "No plan is that long, with all its white space.",
-                "Make several plans of it, or pass data by reference.",
-            )
-        })?;
-        Document::read(&text)
+        read_plan(&self.file)
     }
+}
+
+/// The plan in this file, or of standard input (`-`).
+pub(super) fn read_plan(file: &str) -> Result<Document, Refusal> {
+    let text = document("plan", file, PLAN_SUBMITTED_BYTES_MAX, || {
+        Refusal::new(
+            codes::PLAN_TOO_LARGE,
+            format!("The plan has more than {PLAN_SUBMITTED_BYTES_MAX} bytes."),
+            "No plan is that long, with all its white space.",
+            "Make several plans of it, or pass data by reference.",
+        )
+    })?;
+    Document::read(&text)
 }
 
 fn check(file: &PlanFile, out: Output) -> Outcome {
@@ -133,7 +138,7 @@ fn hash(plan: &Document, out: Output) -> Outcome {
     }
 }
 
-fn show(plan: &Document, out: Output) -> Outcome {
+pub(super) fn show(plan: &Document, out: Output) -> Outcome {
     let order = plan.order();
     let steps: Vec<Value> = order.iter().map(|at| step(plan, *at)).collect::<Outcome<_>>()?;
     let path = plan.critical_path();

@@ -33,6 +33,7 @@ pub(crate) struct Place {
     database_url: Option<String>,
     data_dir: Option<PathBuf>,
     tenant: Option<String>,
+    principal: Option<String>,
     /// The database that a file of settings names.
     configured: Option<String>,
     server: Option<String>,
@@ -70,6 +71,7 @@ impl Place {
             database_url: globals.database_url,
             data_dir: globals.data_dir,
             tenant: globals.tenant,
+            principal: globals.principal,
             configured: None,
             server: globals.server,
             context: globals.context,
@@ -167,6 +169,16 @@ impl Place {
             names::check("tenant", name, limits::NAME_CHARS_MAX)?;
         }
         Ok(named)
+    }
+}
+
+impl Place {
+    /// The principal to act as, if it is a name.
+    fn principal(&self) -> Outcome<Option<String>> {
+        if let Some(name) = &self.principal {
+            names::check("principal", name, limits::NAME_CHARS_MAX)?;
+        }
+        Ok(self.principal.clone())
     }
 }
 

@@ -72,6 +72,14 @@ impl Place {
             self.refuse_server_options()?;
             return Ok(None);
         };
+        if let Some(name) = &self.principal {
+            return Err(refuse(
+                codes::USAGE,
+                format!("--as {name} is for a database."),
+                "To a server the key says who acts.",
+                "Leave it out, and give the key of that principal with --key-file.",
+            ));
+        }
         let (context, saved) = match named {
             Named::Url(url) => (None, Place::unsaved(url)),
             Named::Context(name) => {

@@ -22,7 +22,11 @@ pub(crate) struct Session {
 
 enum Way {
     /// To a database.
-    Sql { client: Client, tenant: Option<String> },
+    Sql {
+        client: Client,
+        tenant: Option<String>,
+        principal: Option<String>,
+    },
     /// To a server.
     Http(Box<Remote>),
 }
@@ -46,16 +50,21 @@ impl Place {
 
     /// Connects to a database, and refuses a schema this program cannot work with.
     pub(crate) async fn session_at(&self, url: &str, out: Output) -> Outcome<Session> {
-        let tenant = self.tenant()?;
+        let (tenant, principal) = (self.tenant()?, self.principal()?);
         let client = tenure::pool::connect(url).await?;
         let status = tenure::migrate::check(&client).await?;
         status.accept()?;
         if let Some(warning) = status.warning() {
             out.warn(&warning);
         }
-        let way = Way::Sql { client, tenant };
+        let way = Way::Sql {
+            client,
+            tenant,
+            principal,
+        };
         let mut session = Session { way, out };
         session.check_tenant().await?;
+        session.check_principal().await?;
         Ok(session)
     }
 }
@@ -117,12 +126,20 @@ impl Session {
 
     /// A transaction for the tenant that was named.
     async fn begin(&mut self) -> Outcome<Transaction<'_>> {
-        let Way::Sql { client, tenant } = &mut self.way else {
+        let Way::Sql {
+            client,
+            tenant,
+            principal,
+        } = &mut self.way
+        else {
             return Err(remote::not_over_http("This", "It works on the database itself."));
         };
         let transaction = client.transaction().await.map_err(tenure::Error::from)?;
         if let Some(tenant) = tenant {
             store::as_tenant(&transaction, tenant, None).await?;
+        }
+        if let Some(principal) = principal {
+            store::as_principal(&transaction, principal).await?;
         }
         Ok(transaction)
     }
@@ -163,6 +180,27 @@ impl Session {
             format!("This login cannot act in the tenant {name:?}."),
             "Only members of tenure_server name a tenant; any other login is bound to its own.",
             "Leave --tenant out, or use the login of that tenant.",
+        ))
+    }
+
+    /// A login that is not trusted to name a principal stays its own, silently; nobody should find out by whom it was done.
+    async fn check_principal(&mut self) -> Outcome {
+        let Way::Sql {
+            principal: Some(name), ..
+        } = &self.way
+        else {
+            return Ok(());
+        };
+        let name = name.clone();
+        let acts_as = self.sql(async |tx| store::principal(tx).await).await?;
+        if acts_as == name {
+            return Ok(());
+        }
+        Err(refuse(
+            codes::NOT_PERMITTED,
+            format!("This login cannot act as {name:?}."),
+            format!("It is {acts_as:?}; only members of tenure_server name another."),
+            "Leave --as out, or use the login of that principal.",
         ))
     }
 }

@@ -95,6 +95,33 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// Makes a call safe to repeat: the same as the field `key`.
+const KEY_HEADER: &str = "idempotency-key";
+
+/// The key of what is asked for: that of the header, or its own.
+pub(super) fn key_of(headers: &HeaderMap, own: Option<String>, noun: &str) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get(KEY_HEADER) else {
+        return Ok(own);
+    };
+    let key = std::str::from_utf8(value.as_bytes()).map_err(|error| {
+        Problem::new(
+            codes::TEXT_INVALID,
+            "The header Idempotency-Key is no text.",
+            error.to_string(),
+            "Send it as UTF-8, or give the key in the body.",
+        )
+    })?;
+    if own.as_ref().is_some_and(|own| own != key) {
+        return Err(Problem::new(
+            codes::REQUEST_INVALID,
+            format!("The {noun} has two keys."),
+            "The header Idempotency-Key and the field key differ.",
+            "Give one of them.",
+        ));
+    }
+    Ok(Some(key.to_owned()))
+}
+
 /// The id in a path.
 pub(super) struct Id(pub(super) Uuid);
 

@@ -1,4 +1,4 @@
-//! Waiting for the end of a job. One look for all who wait, however many they are, and no connection between two looks.
+//! Waiting for the end of a job or an execution. One look for all who wait, however many they are, and no connection between two looks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::Value;
+use tenure::store::executions::execution_ended;
 use tenure::store::{for_every_tenant, jobs};
 use tenure::{Pool, Result};
 use tenure_core::{codes, limits};
@@ -86,9 +87,17 @@ async fn job_show(
     }
 }
 
+/// Whose end is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Of {
+    Jobs,
+    /// Those that wait for somebody count too: nothing moves there by itself.
+    Executions,
+}
+
 /// All who wait for an end.
-#[derive(Default)]
 pub(super) struct Endings {
+    of: Of,
     queue: Mutex<Queue>,
     /// Somebody waits.
     busy: Notify,
@@ -96,27 +105,35 @@ pub(super) struct Endings {
 
 #[derive(Default)]
 struct Queue {
-    by_job: HashMap<Uuid, Vec<(u64, Arc<Notify>)>>,
+    by_id: HashMap<Uuid, Vec<(u64, Arc<Notify>)>>,
     waiters: usize,
     next: u64,
     closed: bool,
 }
 
 /// One who waits, until it is dropped.
-struct Place {
+pub(super) struct Place {
     endings: Arc<Endings>,
-    job_id: Uuid,
+    id: Uuid,
     number: u64,
-    ended: Arc<Notify>,
+    pub(super) ended: Arc<Notify>,
 }
 
 impl Endings {
+    pub(super) fn new(of: Of) -> Arc<Endings> {
+        Arc::new(Endings {
+            of,
+            queue: Mutex::default(),
+            busy: Notify::default(),
+        })
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for this job; none when the server is about to end, or too many wait already.
-    fn join(self: &Arc<Endings>, job_id: Uuid) -> Option<Place> {
+    /// Waits for this one; none when the server is about to end, or too many wait already.
+    pub(super) fn join(self: &Arc<Endings>, id: Uuid) -> Option<Place> {
         let mut queue = self.queue();
         if queue.closed || queue.waiters >= WAITERS_MAX {
             return None;
@@ -124,11 +141,11 @@ impl Endings {
         let (number, ended) = (queue.next, Arc::new(Notify::new()));
         queue.next += 1;
         queue.waiters += 1;
-        queue.by_job.entry(job_id).or_default().push((number, ended.clone()));
+        queue.by_id.entry(id).or_default().push((number, ended.clone()));
         self.busy.notify_one();
         Some(Place {
             endings: self.clone(),
-            job_id,
+            id,
             number,
             ended,
         })
@@ -138,27 +155,23 @@ impl Endings {
     pub(super) fn close(&self) {
         let mut queue = self.queue();
         queue.closed = true;
-        queue
-            .by_job
-            .values()
-            .flatten()
-            .for_each(|(_, ended)| ended.notify_one());
+        queue.by_id.values().flatten().for_each(|(_, ended)| ended.notify_one());
     }
 
     /// Looks for ends while anybody waits, for as long as the server lives.
     pub(super) async fn watch(self: Arc<Endings>, pool: Pool) {
         loop {
-            let mut awaited: Vec<Uuid> = self.queue().by_job.keys().copied().collect();
+            let mut awaited: Vec<Uuid> = self.queue().by_id.keys().copied().collect();
             if awaited.is_empty() {
                 self.busy.notified().await;
                 continue;
             }
             tokio::time::sleep(LOOK_EVERY).await;
             awaited.sort_unstable();
-            match ended(&pool, &awaited).await {
+            match ended(self.of, &pool, &awaited).await {
                 Ok(ended) => self.tell(&ended),
                 Err(error) => {
-                    tracing::warn!(code = error.code(), "ends of jobs are not seen: {error}");
+                    tracing::warn!(code = error.code(), of = ?self.of, "ends are not seen: {error}");
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
             }
@@ -167,7 +180,7 @@ impl Endings {
 
     fn tell(&self, ended: &[Uuid]) {
         let queue = self.queue();
-        let waiting = ended.iter().filter_map(|job_id| queue.by_job.get(job_id)).flatten();
+        let waiting = ended.iter().filter_map(|id| queue.by_id.get(id)).flatten();
         waiting.for_each(|(_, ended)| ended.notify_one());
     }
 }
@@ -176,23 +189,29 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut queue = self.endings.queue();
         queue.waiters -= 1;
-        if let Some(waiting) = queue.by_job.get_mut(&self.job_id) {
+        if let Some(waiting) = queue.by_id.get_mut(&self.id) {
             waiting.retain(|(number, _)| *number != self.number);
             if waiting.is_empty() {
-                queue.by_job.remove(&self.job_id);
+                queue.by_id.remove(&self.id);
             }
         }
     }
 }
 
-/// Those that have ended. All tenants at once: who may see a job was asked before, and is asked again.
-async fn ended(pool: &Pool, awaited: &[Uuid]) -> Result<Vec<Uuid>> {
+/// Those that have ended. All tenants at once: who may see them was asked before, and is asked again.
+async fn ended(of: Of, pool: &Pool, awaited: &[Uuid]) -> Result<Vec<Uuid>> {
     let mut connection = pool.get().await?;
     let transaction = connection.transaction().await?;
     for_every_tenant(&transaction).await?;
     let mut found = Vec::new();
     for batch in awaited.chunks(limits::BATCH_ROWS_MAX) {
-        found.extend(jobs::ended(&transaction, batch).await?);
+        match of {
+            Of::Jobs => found.extend(jobs::ended(&transaction, batch).await?),
+            Of::Executions => {
+                let settled = execution_ended(&transaction, batch).await?;
+                found.extend(settled.iter().map(|settled| settled.execution_id));
+            }
+        }
     }
     transaction.commit().await?;
     Ok(found)

@@ -17,11 +17,8 @@ use uuid::Uuid;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::{Id, Object, Query, Strict};
+use super::body::{Id, Object, Query, Strict, key_of};
 use super::problem::{Body, Problem};
-
-/// Makes a call safe to repeat: the same as the field `key`.
-const KEY_HEADER: &str = "idempotency-key";
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -145,26 +142,7 @@ async fn job_enqueue(
     headers: HeaderMap,
     Strict(mut request): Strict<JobRequest>,
 ) -> Result<(StatusCode, Json<Enqueued>), Problem> {
-    if let Some(value) = headers.get(KEY_HEADER) {
-        let key = std::str::from_utf8(value.as_bytes()).map_err(|error| {
-            Problem::new(
-                codes::TEXT_INVALID,
-                "The header Idempotency-Key is no text.",
-                error.to_string(),
-                "Send it as UTF-8, or give the key in the body.",
-            )
-        })?;
-        let key = key.to_owned();
-        if request.key.as_ref().is_some_and(|own| *own != key) {
-            return Err(Problem::new(
-                codes::REQUEST_INVALID,
-                "The job has two keys.",
-                "The header Idempotency-Key and the field key differ.",
-                "Give one of them.",
-            ));
-        }
-        request.key = Some(key);
-    }
+    request.key = key_of(&headers, request.key, "job")?;
     let job = request.into_new()?;
     let enqueued = server
         .call(&caller, "job_enqueue_many", async |client| {

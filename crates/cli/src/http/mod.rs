@@ -2,6 +2,7 @@
 //! any number of them run side by side.
 
 mod act;
+mod approvals;
 mod auth;
 mod body;
 mod bounds;
@@ -10,10 +11,12 @@ mod dead_letters;
 mod docs;
 mod endings;
 mod events;
+mod executions;
 mod jobs;
 mod kinds;
 mod listen;
 mod live;
+mod locks;
 mod logins;
 mod meta;
 pub(crate) mod metrics;
@@ -26,6 +29,7 @@ mod schedules;
 mod services;
 mod settings;
 mod subscriptions;
+mod timeout_policies;
 mod waiting;
 mod work;
 
@@ -48,7 +52,7 @@ use utoipa_axum::router::OpenApiRouter;
 use self::auth::Keys;
 pub(crate) use self::auth::random_key;
 use self::bounds::Room;
-use self::endings::Endings;
+use self::endings::{Endings, Of};
 pub(crate) use self::listen::{Certificates, Limits};
 use self::live::Live;
 use self::problem::Problem;
@@ -67,6 +71,7 @@ pub(crate) struct Server {
     waiting: Arc<Waiting>,
     live: Arc<Live>,
     endings: Arc<Endings>,
+    settlings: Arc<Endings>,
     /// Where to hear of new work: a direct way to the database.
     listen_url: String,
     limits: Limits,
@@ -90,6 +95,9 @@ pub(crate) struct Server {
         (name = "events", description = "What happened, as a stream."),
         (name = "subscriptions", description = "Be told of what happened: by jobs, by webhooks, or by reading at your own pace."),
         (name = "schedules", description = "Planned runs: rules, and every slot of them as a row."),
+        (name = "executions", description = "Frozen plans: submitted, approved, run step by step, and decided about."),
+        (name = "approvals", description = "What is to be approved, who decided, and the rules about who must."),
+        (name = "locks", description = "Locks on targets: who holds them, and who waits."),
         (name = "kinds", description = "Policies of kinds, and who runs them."),
         (name = "settings", description = "Settings and gates."),
         (name = "principals", description = "Tenants, principals and keys."),
@@ -119,7 +127,8 @@ impl Server {
             keys: Keys::default(),
             waiting: Arc::default(),
             live: Arc::default(),
-            endings: Arc::default(),
+            endings: Endings::new(Of::Jobs),
+            settlings: Endings::new(Of::Executions),
             listen_url: listen_url.to_owned(),
             room: Room::new(limits.bodies_bytes_max, limits.body),
             limits,
@@ -141,6 +150,7 @@ impl Server {
         self.waiting.close();
         self.live.close();
         self.endings.close();
+        self.settlings.close();
     }
 }
 
@@ -156,6 +166,10 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(events::routes())
         .merge(subscriptions::routes())
         .merge(schedules::routes())
+        .merge(executions::routes())
+        .merge(approvals::routes())
+        .merge(locks::routes())
+        .merge(timeout_policies::routes())
         .merge(kinds::routes())
         .merge(settings::routes())
         .merge(principals::routes())
@@ -197,6 +211,7 @@ pub(crate) async fn serve(
 ) {
     tokio::spawn(note_use(server.clone()));
     let watching = tokio::spawn(server.endings.clone().watch(server.pool.clone()));
+    let settling = tokio::spawn(server.settlings.clone().watch(server.pool.clone()));
     let counting = tokio::spawn(metrics::keep_up());
     let hearing = tokio::spawn(server.waiting.clone().hear(server.listen_url.clone()));
     let following = certificates
@@ -213,6 +228,7 @@ pub(crate) async fn serve(
         tracing::warn!(connections = cut_off, "cut off at the end: they took too long");
     }
     watching.abort();
+    settling.abort();
     counting.abort();
     hearing.abort();
     if let Some(following) = following {

@@ -18,7 +18,7 @@ use crate::errors::{Failure, Outcome};
 pub(crate) use ask::ask;
 pub(crate) use cell::{printable, shown};
 pub(crate) use progress::{Bar, step};
-pub(crate) use table::Column;
+pub(crate) use table::{Column, rows as table_of};
 
 /// For whom the answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

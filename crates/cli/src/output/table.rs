@@ -15,7 +15,7 @@ const FREE_TEXT_CHARS_MIN: u16 = 16;
 pub(crate) struct Column(pub(crate) &'static str, pub(crate) &'static str);
 
 /// A table of rows.
-pub(super) fn rows(columns: &[Column], rows: &[Value]) -> String {
+pub(crate) fn rows(columns: &[Column], rows: &[Value]) -> String {
     let mut table = plain();
     table.set_header(columns.iter().map(|column| column.0));
     for row in rows {

@@ -3,11 +3,14 @@
 //! A command is written once. Where it calls a SQL function it also says which [`Request`] does the same, and the session
 //! takes the way it was opened for. `reach` says for every command whether that way is open to it.
 
+mod approvals;
 mod client;
 mod dead_letters;
 mod events;
+mod executions;
 mod jobs;
 mod kinds;
+mod locks;
 mod principals;
 mod reach;
 mod request;
@@ -18,11 +21,14 @@ mod subscriptions;
 mod trouble;
 mod work;
 
+pub(crate) use self::approvals::*;
 pub(crate) use self::client::{Remote, Target};
 pub(crate) use self::dead_letters::*;
 pub(crate) use self::events::*;
+pub(crate) use self::executions::*;
 pub(crate) use self::jobs::*;
 pub(crate) use self::kinds::*;
+pub(crate) use self::locks::*;
 pub(crate) use self::principals::*;
 pub(crate) use self::reach::{Reach, reach_of};
 pub(crate) use self::request::Request;

@@ -16,6 +16,7 @@ pub(crate) enum Reach {
 
 #[rustfmt::skip] // A table is read by column.
 const REACHES: &[(&str, Reach)] = &[
+    ("approval",               Reach::Http),
     ("bench",                  Reach::Own),
     ("completions",            Reach::Nobody),
     ("config explain",         Reach::Nobody),
@@ -31,6 +32,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("doctor",                 Reach::Http),
     ("errors",                 Reach::Nobody),
     ("event list",             Reach::Http),
+    ("execution",              Reach::Http),
     ("executor beat",          Reach::Http),
     ("executor list",          Reach::Http),
     ("gate close",             Reach::Http),
@@ -63,6 +65,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("kind resume",            Reach::Http),
     ("kind set",               Reach::Http),
     ("kind show",              Reach::Http),
+    ("lock",                   Reach::Http),
     ("login bind",             Reach::Http),
     ("login unbind",           Reach::Http),
     ("migrate",                Reach::Database),
@@ -76,6 +79,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("sweep",                  Reach::Http),
     ("tenant create",          Reach::Http),
     ("tenant list",            Reach::Http),
+    ("timeout-policy",         Reach::Http),
 ];
 
 /// How far the command of these words reaches, by its own row or that of its noun.

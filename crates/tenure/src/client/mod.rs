@@ -25,9 +25,10 @@
 //! ```
 //!
 //! In a transaction of the caller's own, [`enqueue_in`] makes a job that exists exactly if the transaction commits.
-//! [`Client::schedule`] is for work that comes again and again.
+//! [`Client::schedule`] is for work that comes again and again, [`Client::submit`] for plans that somebody allows.
 
 mod enqueue;
+mod execution;
 mod job;
 mod schedule;
 mod wait;
@@ -36,6 +37,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use enqueue::{enqueue_in, enqueue_many_in};
+pub use execution::{KnownExecution, Submit};
 pub use job::NewJob;
 pub use schedule::{NamedSchedule, PutOutcome};
 pub use wait::JobEnd;

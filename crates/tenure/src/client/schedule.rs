@@ -155,7 +155,7 @@ impl NamedSchedule {
     }
 }
 
-fn read<T: DeserializeOwned>(function: &str, answer: Value) -> Result<T> {
+pub(super) fn read<T: DeserializeOwned>(function: &str, answer: Value) -> Result<T> {
     serde_json::from_value(answer).map_err(|error| {
         let refusal = Refusal::new(
             codes::DATABASE_ERROR,

@@ -12,9 +12,23 @@ use crate::error::{Error, Result};
 pub async fn as_tenant(transaction: &Transaction<'_>, tenant: &str, principal: Option<&str>) -> Result<()> {
     set(transaction, "tenure.tenant", tenant).await?;
     match principal {
-        Some(principal) => set(transaction, "tenure.principal", principal).await,
+        Some(principal) => as_principal(transaction, principal).await,
         None => Ok(()),
     }
+}
+
+/// Acts as this principal until the transaction ends. Only members of `tenure_server`, and who can act as the owner, are
+/// believed; [`principal`] tells whether it was.
+pub async fn as_principal(transaction: &Transaction<'_>, principal: &str) -> Result<()> {
+    set(transaction, "tenure.principal", principal).await
+}
+
+/// As whom the transaction acts.
+pub async fn principal(client: &impl GenericClient) -> Result<String> {
+    let row = client
+        .query_typed_one("select principal from tenure.caller()", &[])
+        .await?;
+    Ok(row.get(0))
 }
 
 /// Acts for every tenant at once until the transaction ends: for services, and for what holds for the installation.

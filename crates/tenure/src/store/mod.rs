@@ -16,26 +16,31 @@
 //! # }
 //! ```
 
+pub mod approvals;
 mod call;
 pub mod config;
 pub mod dead_letters;
 pub mod events;
+pub mod execution_dead_letters;
+pub mod executions;
 pub mod executors;
 pub mod health;
 mod identity;
 pub mod jobs;
 pub mod kinds;
 pub mod leases;
+pub mod locks;
 mod payload;
 pub mod principals;
 pub mod retention;
 pub mod schedules;
 pub mod subscriptions;
 pub mod tenants;
+pub mod timeout_policies;
 mod timestamp;
 mod transactions;
 
-pub use identity::{as_tenant, for_every_tenant, now};
+pub use identity::{as_principal, as_tenant, for_every_tenant, now, principal};
 pub use payload::Payload;
 pub use timestamp::Timestamp;
 pub use transactions::{Snapshot, open_transactions};

@@ -104,6 +104,15 @@ pub async fn principal_create(
         .await
 }
 
+/// Says up to which level a principal approves, and in which roles (`tenure.principal_set`).
+pub async fn principal_set(client: &impl GenericClient, name: &str, spec: &Value) -> Result<Value> {
+    Call::new("principal_set")
+        .with("p_name", &name)
+        .with("p_spec", &spec)
+        .value(client)
+        .await
+}
+
 /// The principals of the tenant (`tenure.principal_list`).
 pub async fn principal_list(client: &impl GenericClient) -> Result<Vec<Principal>> {
     Call::new("principal_list").rows(client).await

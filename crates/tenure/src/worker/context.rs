@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
+use crate::executions::StepInfo;
 use crate::pool::Pool;
 use crate::schedules::SlotInfo;
 use crate::store::jobs::{self, ClaimedJob};
@@ -127,6 +128,22 @@ impl Context {
         }
         let planned: Planned = self.inner.job.payload.read().ok()?;
         Some(planned.slot)
+    }
+
+    /// Which step of an execution it runs; none: it belongs to no plan.
+    ///
+    /// ```no_run
+    /// # use tenure::worker::{Context, Failure};
+    /// # async fn restart(_: &str, _: Option<i64>) {}
+    /// async fn handle(_: serde_json::Value, context: Context) -> Result<(), Failure> {
+    ///     let step = context.step().ok_or_else(|| Failure::permanent("it belongs to no plan"))?;
+    ///     // The host refuses a smaller number than the greatest it has seen.
+    ///     restart(&step.target_ref, step.fence()).await;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn step(&self) -> Option<StepInfo> {
+        StepInfo::of(&self.inner.job)
     }
 
     /// The name of the worker.

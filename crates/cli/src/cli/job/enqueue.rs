@@ -111,7 +111,7 @@ impl Enqueue {
         job.event_domain = self.domain;
         job.source_system = self.source_system;
         job.job_id = self.id;
-        check_key(job.key.as_deref())?;
+        check_key("job enqueue", job.key.as_deref())?;
         let behalf = self.behalf.on_behalf_of.as_deref();
         if behalf.is_some() && session.remote().is_some() {
             let why = "The API does not say yet for whom a job is enqueued.";
@@ -148,22 +148,28 @@ fn told(answer: &Value) -> String {
     text
 }
 
-/// Before the command --key is the key for the server, behind it that of the job: who mixes them up must not write a
+/// Before the command --key is the key for the server, behind it that of the work: who mixes them up must not write a
 /// secret where everybody reads it.
-fn check_key(key: Option<&str>) -> Outcome {
+pub(in crate::cli) fn check_key(command: &str, key: Option<&str>) -> Outcome {
     match key.and_then(ApiKey::parse) {
         None => Ok(()),
         Some(_) => Err(refuse(
             codes::USAGE,
-            "The key of the job is an API key.",
-            "Behind `job enqueue`, --key makes a job safe to repeat, and everybody can read it.",
-            "Give the API key before the command (tenure --key KEY job enqueue …), or with --key-file or TENURE_KEY.",
+            "What is given with --key is an API key.",
+            format!("Behind `{command}`, --key makes it safe to repeat, and everybody can read it."),
+            format!(
+                "Give the API key before the command (tenure --key KEY {command} …), or with --key-file or TENURE_KEY."
+            ),
         )),
     }
 }
 
 /// A delay counts from the database's clock, which alone decides when a job is due.
-pub(super) async fn moment(session: &mut Session, field: &str, given: Option<&str>) -> Outcome<Option<Timestamp>> {
+pub(in crate::cli) async fn moment(
+    session: &mut Session,
+    field: &str,
+    given: Option<&str>,
+) -> Outcome<Option<Timestamp>> {
     let Some(given) = given else { return Ok(None) };
     let moment = Moment::read(field, given)?;
     let now = match moment {

@@ -15,6 +15,8 @@ use uuid::Uuid;
 use crate::connect::Session;
 use crate::errors::Outcome;
 
+pub(super) use enqueue::{check_key, moment};
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {
     /// Put a job into the queue

@@ -1,0 +1,226 @@
+//! Executions: plans submitted and waited for. What is read of them is in `reads`, what is decided about them in `operate`.
+
+mod dead_letters;
+mod operate;
+mod reads;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tenure::executions;
+use tenure::store::Timestamp;
+use tenure::store::executions::{self as stored, Submission, Submitted};
+use tenure_core::codes;
+use tenure_core::plan::{Mode, Plan};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::Server;
+use super::auth::Caller;
+use super::body::{Query, Strict, key_of};
+use super::problem::{Body, Problem};
+
+/// Nobody waits longer for an execution, so that nothing between cuts the connection.
+const WAIT_SECONDS_MAX: u64 = 45;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
+    OpenApiRouter::new()
+        .routes(routes!(reads::execution_list, execution_submit))
+        .routes(routes!(execution_preview))
+        .routes(routes!(reads::execution_show))
+        .routes(routes!(reads::execution_plan))
+        .routes(routes!(reads::step_list))
+        .routes(routes!(reads::execution_timeline))
+        .routes(routes!(reads::execution_difference))
+        .routes(routes!(operate::execution_cancel))
+        .routes(routes!(operate::execution_withdraw))
+        .routes(routes!(operate::execution_resolve))
+        .routes(routes!(operate::execution_retry))
+        .routes(routes!(operate::execution_close))
+        .routes(routes!(operate::execution_freeze))
+        .routes(routes!(operate::execution_unfreeze))
+        .merge(dead_letters::routes())
+}
+
+/// Whether to wait.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct WaitQuery {
+    /// Wait until it is over or waits for somebody, so many seconds at most.
+    #[param(minimum = 0, maximum = 45)]
+    wait: Option<u64>,
+}
+
+impl WaitQuery {
+    /// Until when; none: nobody waits.
+    fn until(&self) -> Result<Option<Instant>, Problem> {
+        match self.wait {
+            None | Some(0) => Ok(None),
+            Some(seconds) if seconds > WAIT_SECONDS_MAX => Err(Problem::new(
+                codes::NUMBER_OUT_OF_RANGE,
+                format!("Nobody can wait for {seconds} seconds."),
+                format!("It is {WAIT_SECONDS_MAX} at most, so that nothing between cuts the connection."),
+                "Wait for less, and ask again.",
+            )),
+            Some(seconds) => Ok(Some(Instant::now() + Duration::from_secs(seconds))),
+        }
+    }
+}
+
+/// A plan to submit.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewExecution)]
+struct SubmitRequest {
+    /// The plan: a JSON document by docs/plan.schema.json. Its text is brought into its canonical form (RFC 8785), frozen and hashed.
+    #[schema(value_type = Object)]
+    plan: Box<RawValue>,
+    /// The same key and plan is the same execution; another plan under this key is refused. Left out: the plan itself,
+    /// while it is under way.
+    key: Option<String>,
+    /// What the caller takes for the SHA-256 of the canonical plan; any other is refused.
+    #[schema(min_length = 64, max_length = 64)]
+    plan_hash: Option<String>,
+    /// An execution of the same purpose that has not started, which this one takes the place of.
+    supersedes: Option<Uuid>,
+    /// Not started before.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    start_after: Option<Timestamp>,
+    /// Not started after.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    start_before: Option<Timestamp>,
+    /// What the caller wants to find again beside the plan: a small JSON object.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Value>,
+    /// The person or program this is done for.
+    on_behalf_of: Option<String>,
+}
+
+/// What became of the plan.
+#[derive(Debug, Serialize, ToSchema)]
+struct SubmitAnswer {
+    #[serde(flatten)]
+    submitted: Submitted,
+    /// All about the execution, for those who waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    execution: Option<Value>,
+}
+
+/// Submit a plan
+///
+/// It is frozen, and runs as soon as it may: at once, or when somebody else has approved just this plan. With `wait` the
+/// answer comes when it is over or waits for somebody; when the time is up before, the status is 202 and an immediate one
+/// goes on in the background.
+#[utoipa::path(
+    post, path = "/v1/executions", tag = "executions", request_body = SubmitRequest,
+    params(WaitQuery, ("Idempotency-Key" = Option<String>, Header, description = "The same as the field key")),
+    responses(
+        (status = 201, description = "Submitted", body = SubmitAnswer),
+        (status = 200, description = "It was there already: the same plan under the same key, or the one to supersede is just this", body = SubmitAnswer),
+        (status = 202, description = "Submitted, and still going on when the wait was over", body = SubmitAnswer),
+        (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"),
+    )
+)]
+async fn execution_submit(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    headers: HeaderMap,
+    Query(query): Query<WaitQuery>,
+    Strict(request): Strict<SubmitRequest>,
+) -> Result<(StatusCode, Json<SubmitAnswer>), Problem> {
+    let until = query.until()?;
+    let plan = Plan::read(request.plan.get())?;
+    let submission = Submission {
+        key: key_of(&headers, request.key, "execution")?,
+        plan_hash: request.plan_hash,
+        supersedes: request.supersedes,
+        start_after: request.start_after,
+        start_before: request.start_before,
+        metadata: request.metadata,
+        on_behalf_of: request.on_behalf_of,
+    };
+    let submitted = server.call(&caller, "execution_submit", async |client| {
+        stored::execution_submit(client, &plan, &submission).await
+    });
+    let mut answer = SubmitAnswer {
+        submitted: submitted.await?,
+        execution: None,
+    };
+    let mut status = match answer.submitted.duplicate || answer.submitted.unchanged {
+        true => StatusCode::OK,
+        false => StatusCode::CREATED,
+    };
+    if let Some(until) = until {
+        let id = answer.submitted.execution_id;
+        let mut shown = settled(&server, &caller, id, until).await?;
+        if shown["settled"] != true {
+            status = StatusCode::ACCEPTED;
+            if plan.mode() == Mode::Immediate {
+                let parted = server.call(&caller, "execution_background", async |client| {
+                    stored::execution_background(client, id).await
+                });
+                parted.await?;
+                shown = show(&server, &caller, id).await?;
+            }
+        }
+        answer.submitted.state = shown["state"].as_str().unwrap_or_default().to_owned();
+        answer.execution = Some(shown);
+    }
+    Ok((status, Json(answer)))
+}
+
+/// A plan to look at.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ExecutionPreviewRequest)]
+struct PreviewRequest {
+    /// The plan.
+    #[schema(value_type = Object)]
+    plan: Box<RawValue>,
+}
+
+/// Say what a plan would need: approvals, locks, time. Nothing is written
+#[utoipa::path(post, path = "/v1/executions/preview", tag = "executions", request_body = PreviewRequest, responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+async fn execution_preview(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Strict(request): Strict<PreviewRequest>,
+) -> Result<Json<Value>, Problem> {
+    let plan = Plan::read(request.plan.get())?;
+    let preview = server.call(&caller, "execution_preview", async |client| {
+        stored::execution_preview(client, &plan).await
+    });
+    Ok(Json(preview.await?))
+}
+
+/// The execution as it is.
+async fn show(server: &Server, caller: &Caller, id: Uuid) -> Result<Value, Problem> {
+    let shown = server.calls(caller, "execution_show", async |client| {
+        executions::show(client, id).await
+    });
+    shown.await
+}
+
+/// The execution when nothing moves by itself any more, or as it is when the time is up.
+async fn settled(server: &Server, caller: &Caller, id: Uuid, until: Instant) -> Result<Value, Problem> {
+    loop {
+        // In line before the look: what settles after it is told.
+        let place = (Instant::now() < until).then(|| server.settlings.join(id)).flatten();
+        let shown = show(server, caller, id).await?;
+        let Some(place) = place.filter(|_| shown["settled"] != true) else {
+            return Ok(shown);
+        };
+        // Whether the key is still valid, and sees it, is asked again at the end.
+        let _ = tokio::time::timeout_at(until.into(), place.ended.notified()).await;
+    }
+}
