@@ -2,7 +2,7 @@
 -- the same codes and places, for every surface but raw SQL; crates/core/testdata/plans binds both.
 
 -- The fields of a plan and of its steps, in the order in which they are looked at. `low` and `high` bound a number, the characters of a text or the items of a list.
-create or replace function tenure.plan_rules() returns table (of_step boolean, rank integer, field text, form text, required boolean, low bigint, high bigint, words text[])
+create or replace function tenure.plan_fields() returns table (of_step boolean, rank integer, field text, form text, required boolean, low bigint, high bigint, words text[])
 language sql immutable parallel safe
 as $$
   values
@@ -103,7 +103,7 @@ as $$
      where s.n <= tenure.limit_of('plan_steps_max')
   ),
   rules as materialized (
-    select r.of_step, r.rank, r.field, r.form, r.required, r.low, r.high, r.words from tenure.plan_rules() r
+    select r.of_step, r.rank, r.field, r.form, r.required, r.low, r.high, r.words from tenure.plan_fields() r
   ),
   names (step, name, n) as (
     select 0, k.name, k.n from json_object_keys(case json_typeof(p_document) when 'object' then p_document else '{}' end) with ordinality k (name, n)

@@ -428,7 +428,7 @@ async fn rust_and_sql_agree_on_whatever_becomes_of_a_plan() {
     let accepted = answers.iter().filter(|it| it.is_none()).count();
     let codes: std::collections::BTreeSet<_> = answers.iter().flatten().map(|it| it.code.as_ref()).collect();
     assert!(
-        (100..900).contains(&accepted) && codes.len() >= 9,
+        (100..900).contains(&accepted) && codes.len() >= 8,
         "{accepted} {codes:?}"
     );
 }
