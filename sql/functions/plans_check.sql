@@ -92,82 +92,85 @@ $$;
 -- counts the items of a list. No row: every field is in order.
 create or replace function tenure.plan_field_trouble(p_document json, p_plan jsonb)
   returns table (trouble text, step integer, field text, item integer, value jsonb, form text, low bigint, high bigint, words text[])
-language sql immutable
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  with subjects (step, value) as materialized (
-    select 0, p_plan
-    union all
-    select s.n::integer, s.value
-      from jsonb_array_elements(case jsonb_typeof(p_plan -> 'steps') when 'array' then p_plan -> 'steps' else '[]' end) with ordinality s (value, n)
-     where s.n <= tenure.limit_of('plan_steps_max')
-  ),
-  rules as materialized (
-    select r.of_step, r.rank, r.field, r.form, r.required, r.low, r.high, r.words from tenure.plan_fields() r
-  ),
-  names (step, name, n) as (
-    select 0, k.name, k.n from json_object_keys(case json_typeof(p_document) when 'object' then p_document else '{}' end) with ordinality k (name, n)
-    union all
-    select s.n, k.name, k.n
-      from json_array_elements(case when json_typeof(p_document) = 'object' and json_typeof(p_document -> 'steps') = 'array' then p_document -> 'steps' else '[]' end)
-           with ordinality s (value, n)
-      cross join lateral json_object_keys(case json_typeof(s.value) when 'object' then s.value else '{}' end) with ordinality k (name, n)
-     where s.n <= tenure.limit_of('plan_steps_max')
-  ),
-  ids (step, id, first) as (
-    select s.step, s.value ->> 'id', min(s.step) over (partition by s.value ->> 'id') from subjects s where s.step > 0
-  ),
-  troubles (step, rank, item, trouble, field, value, form, low, high, words) as (
-    select s.step, 0, 0::bigint, 'type', null, s.value, 'object', null::bigint, null::bigint, null::text[] from subjects s where jsonb_typeof(s.value) <> 'object'
-    union all
-    select n.step, 0, n.n, 'unknown', n.name, null, null, null, null, (select array_agg(r.field order by r.rank) from rules r where r.of_step = (n.step > 0))
-      from names n
-     where not exists (select from rules r where r.of_step = (n.step > 0) and r.field = n.name)
-    union all
-    select s.step, r.rank, 0, t.trouble, r.field, s.value -> r.field, r.form, r.low, r.high, r.words
-      from subjects s
-      join rules r on r.of_step = (s.step > 0)
-      cross join lateral tenure.plan_value_trouble(s.value -> r.field, r.form, r.required, r.low, r.high, r.words) t (trouble)
-     where (r.required or s.value ? r.field)
-       and jsonb_typeof(s.value) = 'object'
-       and t.trouble is not null
-    union all
-    select 0, 3, 0, 'runbook', 'runbook_ref', null, null, null, null, null
-     where jsonb_typeof(p_plan -> 'approval_level') = 'number'
-       and p_plan -> 'approval_level' >= '2'
-       and not p_plan ? 'runbook_ref'
-    union all
-    select 0, 9, i.n, t.trouble, 'approval_roles', i.value, 'line', null, tenure.limit_of('name_chars_max'), null
-      from (
-        select e.value, e.n, row_number() over (partition by e.value order by e.n) > 1 as again
-          from jsonb_array_elements(case jsonb_typeof(p_plan -> 'approval_roles') when 'array' then p_plan -> 'approval_roles' else '[]' end) with ordinality e (value, n)
-         where e.n <= tenure.limit_of('approval_roles_max')
-      ) i
-      cross join lateral (
-        select coalesce(tenure.plan_value_trouble(i.value, 'line', true, null, tenure.limit_of('name_chars_max'), null), case when i.again then 'role_twice' end)
-      ) t (trouble)
-     where t.trouble is not null
-    union all
-    select s.step, 7, i.n, 'type', 'needs', i.value, 'line', null, null, null
-      from subjects s
-      cross join lateral jsonb_array_elements(case jsonb_typeof(s.value -> 'needs') when 'array' then s.value -> 'needs' else '[]' end) with ordinality i (value, n)
-     where jsonb_typeof(i.value) <> 'string'
-       and s.step > 0
-    union all
-    select s.step, 14, 1, 'again', 'attempts_max', null, null, null, null, null
-      from subjects s
-     where s.step > 0
-       and s.value -> 'attempts_max' > '1'
-       and coalesce(s.value ->> 'effects', case s.value ->> 'action_class' when 'read' then 'idempotent' else 'once' end) = 'once'
-    union all
-    select s.step, 16, 0, 'lock', 'target_ref', to_jsonb(length(tenure.plan_lock_target(s.value))), null, null, tenure.limit_of('lock_target_chars_max'), null
-      from subjects s
-     where s.step > 0
-       and length(tenure.plan_lock_target(s.value)) > tenure.limit_of('lock_target_chars_max')
-    union all
-    select i.step, 17, 0, 'id_twice', 'id', to_jsonb(i.id), null, i.first, null, null from ids i where i.step > i.first
-  )
-  select t.trouble, t.step, t.field, t.item::integer, t.value, t.form, t.low, t.high, t.words from troubles t order by t.step, t.rank, t.item limit 1
+begin
+  return query
+    with subjects (step, value) as materialized (
+      select 0, p_plan
+      union all
+      select s.n::integer, s.value
+        from jsonb_array_elements(case jsonb_typeof(p_plan -> 'steps') when 'array' then p_plan -> 'steps' else '[]' end) with ordinality s (value, n)
+       where s.n <= tenure.limit_of('plan_steps_max')
+    ),
+    rules as materialized (
+      select r.of_step, r.rank, r.field, r.form, r.required, r.low, r.high, r.words from tenure.plan_fields() r
+    ),
+    names (step, name, n) as (
+      select 0, k.name, k.n from json_object_keys(case json_typeof(p_document) when 'object' then p_document else '{}' end) with ordinality k (name, n)
+      union all
+      select s.n::integer, k.name, k.n
+        from json_array_elements(case when json_typeof(p_document) = 'object' and json_typeof(p_document -> 'steps') = 'array' then p_document -> 'steps' else '[]' end)
+             with ordinality s (value, n)
+        cross join lateral json_object_keys(case json_typeof(s.value) when 'object' then s.value else '{}' end) with ordinality k (name, n)
+       where s.n <= tenure.limit_of('plan_steps_max')
+    ),
+    ids (step, id, first) as (
+      select s.step, s.value ->> 'id', min(s.step) over (partition by s.value ->> 'id') from subjects s where s.step > 0
+    ),
+    troubles (step, rank, item, trouble, field, value, form, low, high, words) as (
+      select s.step, 0, 0::bigint, 'type', null, s.value, 'object', null::bigint, null::bigint, null::text[] from subjects s where jsonb_typeof(s.value) <> 'object'
+      union all
+      select n.step, 0, n.n, 'unknown', n.name, null, null, null, null, (select array_agg(r.field order by r.rank) from rules r where r.of_step = (n.step > 0))
+        from names n
+       where not exists (select from rules r where r.of_step = (n.step > 0) and r.field = n.name)
+      union all
+      select s.step, r.rank, 0, t.trouble, r.field, s.value -> r.field, r.form, r.low, r.high, r.words
+        from subjects s
+        join rules r on r.of_step = (s.step > 0)
+        cross join lateral tenure.plan_value_trouble(s.value -> r.field, r.form, r.required, r.low, r.high, r.words) t (trouble)
+       where (r.required or s.value ? r.field)
+         and jsonb_typeof(s.value) = 'object'
+         and t.trouble is not null
+      union all
+      select 0, 3, 0, 'runbook', 'runbook_ref', null, null, null, null, null
+       where jsonb_typeof(p_plan -> 'approval_level') = 'number'
+         and p_plan -> 'approval_level' >= '2'
+         and not p_plan ? 'runbook_ref'
+      union all
+      select 0, 9, i.n, t.trouble, 'approval_roles', i.value, 'line', null, tenure.limit_of('name_chars_max'), null
+        from (
+          select e.value, e.n, row_number() over (partition by e.value order by e.n) > 1 as again
+            from jsonb_array_elements(case jsonb_typeof(p_plan -> 'approval_roles') when 'array' then p_plan -> 'approval_roles' else '[]' end) with ordinality e (value, n)
+           where e.n <= tenure.limit_of('approval_roles_max')
+        ) i
+        cross join lateral (
+          select coalesce(tenure.plan_value_trouble(i.value, 'line', true, null, tenure.limit_of('name_chars_max'), null), case when i.again then 'role_twice' end)
+        ) t (trouble)
+       where t.trouble is not null
+      union all
+      select s.step, 7, i.n, 'type', 'needs', i.value, 'line', null, null, null
+        from subjects s
+        cross join lateral jsonb_array_elements(case jsonb_typeof(s.value -> 'needs') when 'array' then s.value -> 'needs' else '[]' end) with ordinality i (value, n)
+       where jsonb_typeof(i.value) <> 'string'
+         and s.step > 0
+      union all
+      select s.step, 14, 1, 'again', 'attempts_max', null, null, null, null, null
+        from subjects s
+       where s.step > 0
+         and s.value -> 'attempts_max' > '1'
+         and coalesce(s.value ->> 'effects', case s.value ->> 'action_class' when 'read' then 'idempotent' else 'once' end) = 'once'
+      union all
+      select s.step, 16, 0, 'lock', 'target_ref', to_jsonb(length(tenure.plan_lock_target(s.value))), null, null, tenure.limit_of('lock_target_chars_max'), null
+        from subjects s
+       where s.step > 0
+         and length(tenure.plan_lock_target(s.value)) > tenure.limit_of('lock_target_chars_max')
+      union all
+      select i.step, 17, 0, 'id_twice', 'id', to_jsonb(i.id), null, i.first, null, null from ids i where i.step > i.first
+    )
+    select t.trouble, t.step, t.field, t.item::integer, t.value, t.form, t.low, t.high, t.words from troubles t order by t.step, t.rank, t.item limit 1;
+end
 $$;
 
 -- Refuses a plan with a field that is wrong. The place begins what is said.

@@ -1,18 +1,21 @@
 -- Which step of a plan waits for which: needs that name steps, and no circle among them. crates/core/src/plan/graph.rs finds the same.
 
 -- Every need of a plan, in the order of writing. Steps and needs count from 1; `needed` is null where no step has that id, and `again` says that the step names it a second time.
-create or replace function tenure.plan_needs(p_plan jsonb) returns table (step integer, n integer, id text, needed integer, again boolean)
-language sql immutable
+create or replace function tenure.plan_needs(p_plan jsonb) returns table (step integer, n integer, needed integer, again boolean)
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  with steps as materialized (
-    select s.n::integer as step, s.value ->> 'id' as id, s.value -> 'needs' as needs from jsonb_array_elements(p_plan -> 'steps') with ordinality s (value, n)
-  )
-  select s.step, d.n::integer, d.id, t.step, row_number() over (partition by s.step, t.step order by d.n) > 1
-    from steps s
-    cross join lateral jsonb_array_elements_text(s.needs) with ordinality d (id, n)
-    left join steps t on t.id = d.id
-   where s.needs is not null
+begin
+  return query
+    with steps as materialized (
+      select s.n::integer as step, s.value ->> 'id' as id, s.value -> 'needs' as needs from jsonb_array_elements(p_plan -> 'steps') with ordinality s (value, n)
+    )
+    select s.step, d.n::integer, t.step, row_number() over (partition by s.step, t.step order by d.n) > 1
+      from steps s
+      cross join lateral jsonb_array_elements_text(s.needs) with ordinality d (id, n)
+      left join steps t on t.id = d.id
+     where s.needs is not null;
+end
 $$;
 
 -- Refuses a plan whose needs name no step, the step itself or a step twice, or whose steps wait for each other. Takes time in proportion to steps and needs together.
@@ -31,32 +34,30 @@ declare
   v_done integer := 0;
   v_step integer;
   v_next integer;
-  v_trouble record;
+  v_trouble integer[];         -- The first need that cannot be met: its step, its place there, the step it names.
 begin
   if v_steps = 0 then
     perform tenure.refuse('plan_invalid', 'steps has no step.', 'A plan of nothing would succeed without having done anything.', 'Add at least one step.');
   end if;
-  select d.step, d.n, d.id, d.needed into v_trouble from tenure.plan_needs(p_plan) d where d.needed is null or d.needed = d.step or d.again order by d.step, d.n limit 1;
-  if found then
-    perform tenure.plan_refuse_need(format('steps[%s].needs[%s]', v_trouble.step - 1, v_trouble.n - 1), v_trouble.id, v_trouble.needed, v_trouble.step);
-  end if;
-
-  with needs as materialized (select d.step, d.n, d.needed from tenure.plan_needs(p_plan) d),
-  steps as (select s.step from generate_series(1, v_steps) s (step)),
+  with needs as materialized (select d.step, d.n, d.needed, d.again from tenure.plan_needs(p_plan) d),
   counts as (
     select s.step, coalesce(a.needs, 0) as needs, coalesce(b.needed_by, 0) as needed_by
-      from steps s
-      left join (select d.step, count(*) as needs from needs d group by d.step) a using (step)
-      left join (select d.needed as step, count(*) as needed_by from needs d group by d.needed) b using (step)
+      from generate_series(1, v_steps) s (step)
+      left join (select d.step, count(*) as needs from needs d group by d.step) a on a.step = s.step
+      left join (select d.needed, count(*) as needed_by from needs d group by d.needed) b on b.needed = s.step
   ),
   starts as (
     select c.step, c.needs, 1 + sum(c.needs) over w - c.needs as needs_from, 1 + sum(c.needed_by) over w - c.needed_by as needed_by_from from counts c window w as (order by c.step)
   )
-  select (select array_agg(d.needed order by d.step, d.n) from needs d), (select array_agg(d.step order by d.needed) from needs d),
+  select (select array[d.step, d.n, d.needed] from needs d where d.needed is null or d.needed = d.step or d.again order by d.step, d.n limit 1),
+         (select array_agg(d.needed order by d.step, d.n) from needs d), (select array_agg(d.step order by d.needed) from needs d),
          array_agg(s.needs order by s.step), array_agg(s.needs_from order by s.step), array_agg(s.needed_by_from order by s.step),
          array_agg(s.step order by s.step) filter (where s.needs = 0)
-    into v_needs, v_needed_by, v_waiting, v_needs_from, v_needed_by_from, v_free
+    into v_trouble, v_needs, v_needed_by, v_waiting, v_needs_from, v_needed_by_from, v_free
     from starts s;
+  if v_trouble is not null then
+    perform tenure.plan_refuse_need(p_plan, v_trouble[1], v_trouble[2], v_trouble[3]);
+  end if;
   if v_needs is null then
     return;
   end if;
@@ -81,18 +82,21 @@ end
 $$;
 
 -- Says what is wrong with one need. Never returns.
-create or replace function tenure.plan_refuse_need(p_place text, p_id text, p_needed integer, p_step integer) returns void
+create or replace function tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_place text := format('steps[%s].needs[%s]', p_step - 1, p_n - 1);
+  v_id text := tenure.plan_quoted(p_plan -> 'steps' -> (p_step - 1) -> 'needs' ->> (p_n - 1));
 begin
   if p_needed is null then
-    perform tenure.refuse('plan_invalid', format('%s names the step %s, which is not in the plan.', p_place, tenure.plan_quoted(p_id)), 'A step that needs it could never start.',
+    perform tenure.refuse('plan_invalid', format('%s names the step %s, which is not in the plan.', v_place, v_id), 'A step that needs it could never start.',
       'Add that step, or take the need out.');
   elsif p_needed = p_step then
-    perform tenure.refuse('plan_cycle', format('%s names the step itself.', p_place), 'It could never start.', 'Take the need out.');
+    perform tenure.refuse('plan_cycle', format('%s names the step itself.', v_place), 'It could never start.', 'Take the need out.');
   end if;
-  perform tenure.refuse('plan_invalid', format('%s names the step %s a second time.', p_place, tenure.plan_quoted(p_id)), 'Once says it all.', 'Take one of them out.');
+  perform tenure.refuse('plan_invalid', format('%s names the step %s a second time.', v_place, v_id), 'Once says it all.', 'Take one of them out.');
 end
 $$;
 

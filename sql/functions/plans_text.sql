@@ -78,56 +78,59 @@ $$;
 
 -- The first thing in the document that makes it no plan whatever its fields are, in the order of reading: the names of an object come before its values. No row: it is in order.
 create or replace function tenure.plan_document_trouble(p_document json, p_marked boolean) returns table (trouble text, at integer[], said text)
-language sql immutable
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  with recursive walk (parent, n, at, name, value, form) as (
-    select '{}'::integer[], 0, '{}'::integer[], null::text, p_document, json_typeof(p_document)
-    union all
-    select w.at, c.n, w.at || c.n, c.name, c.value, json_typeof(c.value)
-      from walk w
-      cross join lateral (
-        select e.n::integer, e.key, e.value from json_each(case w.form when 'object' then w.value else '{}' end) with ordinality e (key, value, n)
-        union all
-        select e.n::integer, null, e.value from json_array_elements(case w.form when 'array' then w.value else '[]' end) with ordinality e (value, n)
-      ) c (n, name, value)
-     where w.form in ('object', 'array')
-       and cardinality(w.at) < tenure.limit_of('plan_depth_max')
-  ),
-  twice as (
-    select w.parent, (select n from unnest(array_agg(w.n)) n order by n offset 1 limit 1) as n from walk w where w.name is not null group by w.parent, w.name having count(*) > 1
-  ),
-  troubles (trouble, at, rank, said) as (
-    select 'deep', w.at, w.at, null
-      from walk w
-     where w.form in ('object', 'array')
-       and cardinality(w.at) = tenure.limit_of('plan_depth_max')
-    union all
-    -- Fifteen digits are never too many.
-    select 'number', w.at, w.at, w.value::text
-      from walk w
-     where w.form = 'number'
-       and (length(w.value::text) > 15 or w.value::text ~ '[eE]')
-       and not tenure.is_plan_number(w.value::text)
-    union all
-    select case when strpos(w.value::text, U&'\FFFF') > 0 then 'half' else 'nul' end, w.at, w.at, null
-      from walk w
-     where p_marked
-       and w.form = 'string'
-       and w.value::text ~ U&'[\FFFE\FFFF]'
-    union all
-    -- An object with such a name cannot be read at all.
-    select 'half', w.parent, w.parent, null from walk w where p_marked and strpos(w.name, U&'\FFFF') > 0
-    union all
-    select 'nul', w.at, w.parent || array[0, w.n, 1], null from walk w where p_marked and strpos(w.name, U&'\FFFE') > 0
-    union all
-    select 'forbidden', w.at, w.parent || array[0, w.n, 2], null
-      from walk w
-     where lower(translate(w.name, U&'\212A', 'k') collate "C") = any (array['body', 'content', 'raw', 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data'])
-    union all
-    select 'twice', t.parent || t.n, t.parent || array[0, t.n, 3], null from twice t
-  )
-  select t.trouble, t.at, t.said from troubles t order by t.rank limit 1
+begin
+  return query
+    with recursive walk (parent, n, at, name, value, form) as (
+      select '{}'::integer[], 0, '{}'::integer[], null::text, p_document, json_typeof(p_document)
+      union all
+      select w.at, c.n, w.at || c.n, c.name, c.value, json_typeof(c.value)
+        from walk w
+        cross join lateral (
+          select e.n::integer, e.key, e.value from json_each(case w.form when 'object' then w.value else '{}' end) with ordinality e (key, value, n)
+          union all
+          select e.n::integer, null, e.value from json_array_elements(case w.form when 'array' then w.value else '[]' end) with ordinality e (value, n)
+        ) c (n, name, value)
+       where w.form in ('object', 'array')
+         and cardinality(w.at) < tenure.limit_of('plan_depth_max')
+    ),
+    twice as (
+      select w.parent, (select n from unnest(array_agg(w.n)) n order by n offset 1 limit 1) as n from walk w where w.name is not null group by w.parent, w.name having count(*) > 1
+    ),
+    troubles (trouble, at, rank, said) as (
+      select 'deep', w.at, w.at, null
+        from walk w
+       where w.form in ('object', 'array')
+         and cardinality(w.at) = tenure.limit_of('plan_depth_max')
+      union all
+      -- Fifteen digits are never too many.
+      select 'number', w.at, w.at, w.value::text
+        from walk w
+       where w.form = 'number'
+         and (length(w.value::text) > 15 or w.value::text ~ '[eE]')
+         and not tenure.is_plan_number(w.value::text)
+      union all
+      select case when strpos(w.value::text, U&'\FFFF') > 0 then 'half' else 'nul' end, w.at, w.at, null
+        from walk w
+       where p_marked
+         and w.form = 'string'
+         and w.value::text ~ U&'[\FFFE\FFFF]'
+      union all
+      -- An object with such a name cannot be read at all.
+      select 'half', w.parent, w.parent, null from walk w where p_marked and strpos(w.name, U&'\FFFF') > 0
+      union all
+      select 'nul', w.at, w.parent || array[0, w.n, 1], null from walk w where p_marked and strpos(w.name, U&'\FFFE') > 0
+      union all
+      select 'forbidden', w.at, w.parent || array[0, w.n, 2], null
+        from walk w
+       where lower(translate(w.name, U&'\212A', 'k') collate "C") = any (array['body', 'content', 'raw', 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data'])
+      union all
+      select 'twice', t.parent || t.n, t.parent || array[0, t.n, 3], null from twice t
+    )
+    select t.trouble, t.at, t.said from troubles t order by t.rank limit 1;
+end
 $$;
 
 -- Reads the text of a plan as a document. Refuses one that is too long, is no JSON, lies too deep, says a name twice or a secret, or holds what PostgreSQL or a double cannot.
