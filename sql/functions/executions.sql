@@ -223,9 +223,10 @@ begin
     continue when not found;
     insert into tenure.plans (execution_id, tenant_id, plan) values (v_id, p_caller.tenant_id, p_text);
     insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, executor, payload, payload_ref, effects, attempts_max, timeout_seconds,
-      renewals_max, priority, approval_level, rule, lock_target, lock_action, compensation_note, needs_left)
+      renewals_max, priority, approval_level, rule, approval_roles, approval_quorum, approval_seconds, lock_target, lock_action, compensation_note, needs_left)
     select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.payload, s.payload_ref, s.effects, s.attempts_max,
-           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max, v_row.priority, r.level, r.rule, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
+           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max, v_row.priority, r.level, r.rule,
+           array(select distinct x from unnest(r.roles || array(select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]')))) x order by x), r.quorum, r.expires_seconds, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
       from unnest(v_steps) s
       join tenure.plan_rules(p_caller.tenant_id, p_caller.principal, p_plan) r on r.step_number = s.step_number
       cross join lateral tenure.timeout_policy(p_caller.tenant_id, v_row.sla_class, s.action_class) p;

@@ -222,8 +222,12 @@ begin
   end if;
   v_told := (p_execution_id, 'step_resolved', v_step.step_number, jsonb_strip_nulls(jsonb_build_object('verdict', p_verdict, 'reason', p_reason, 'on_behalf_of', nullif(p_on_behalf_of, ''),
     'result_hash', tenure.text_hash(p_result::text))))::tenure.execution_told;
-  update tenure.executions e set steps_unknown = e.steps_unknown - 1, timeout_at = e.timeout_at + greatest(v_now - coalesce((
-           select max(v.at) from tenure.execution_events v where v.execution_id = p_execution_id and v.step_number = v_step.step_number and v.kind = 'step_unknown'), v_now), interval '0')
+  -- While nobody knew, its clock stood still; and a step that may run once more has the time for it.
+  update tenure.executions e
+     set steps_unknown = e.steps_unknown - 1,
+         timeout_at = greatest(e.timeout_at + greatest(v_now - coalesce((
+           select max(v.at) from tenure.execution_events v where v.execution_id = p_execution_id and v.step_number = v_step.step_number and v.kind = 'step_unknown'), v_now), interval '0'),
+           case p_verdict when 'retry' then v_now + make_interval(secs => v_step.timeout_seconds) end)
    where e.execution_id = p_execution_id;
   update tenure.steps s
      set state = case p_verdict when 'retry' then 'waiting' else p_verdict end, ended_at = case p_verdict when 'retry' then null else greatest(v_now, s.started_at) end,

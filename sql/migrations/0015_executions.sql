@@ -147,6 +147,9 @@ create table tenure.steps (
   priority          smallint    not null,
   approval_level    smallint    not null check (approval_level between 0 and 3),
   rule              text        not null check (rule ~ '\S'),
+  approval_roles    text[]      not null default '{}',
+  approval_quorum   smallint    not null default 1 check (approval_quorum between 1 and 10),
+  approval_seconds  integer     not null default 86400 check (approval_seconds > 0),
   lock_target       text,
   lock_action       text        check (lock_target is not null or lock_action is null),
   compensation_note text,
@@ -188,6 +191,7 @@ create index steps_kind on tenure.steps (tenant_id, kind, ended_at) where ended_
 create index steps_timed_out on tenure.steps (tenant_id, ended_at) where error_code = 'timed_out';
 comment on table tenure.steps is 'One step of a frozen plan: what it is (never changed) and what became of it. It becomes a job when its turn comes.';
 comment on column tenure.steps.needs_left is 'So many of its needs have not succeeded yet.';
+comment on column tenure.steps.approval_quorum is 'What an approval of the step itself takes, with the roles and the time, as the rules were when the plan was submitted.';
 comment on column tenure.steps.fence is 'The fencing number of its lock: greater than that of whoever held the target before.';
 
 create table tenure.step_needs (

@@ -1,6 +1,13 @@
 //! One integration binary for the crate: linking once is enough.
 
 mod agent_queue;
+mod approvals;
+mod approvals_keys;
+mod approvals_peers;
+mod approvals_race;
+mod approvals_rules;
+mod approvals_scene;
+mod approvals_time;
 mod backoff;
 mod catalogue;
 mod claim;
@@ -14,6 +21,8 @@ mod edges;
 mod ends;
 mod enqueue;
 mod events;
+mod executions_moves;
+mod executions_race;
 mod executors;
 mod explain;
 mod fixture;

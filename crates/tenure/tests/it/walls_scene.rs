@@ -56,10 +56,17 @@ async fn furnish_executions(c: &Client) -> Executions {
     let waiting = submit("alpha change", "modify").await;
     let approval = get(c, "select approval_id from tenure.approval_list($1)", &[&waiting]).await;
     let failed = submit("alpha broken", "read").await;
-    let held = claim_with(c, "alpha worker", ", p_kinds => array['alpha broken']").await.remove(0);
+    let held = claim_with(c, "alpha worker", ", p_kinds => array['alpha broken']")
+        .await
+        .remove(0);
     verb(c, "job_fail", &held, ", 'alpha error', 'permanent'").await;
     let running = submit("alpha read", "read").await;
-    let taken = one(c, "select tenure.lock_acquire(array['thing:alpha hand'], 3600, 'alpha reason')", &[]).await;
+    let taken = one(
+        c,
+        "select tenure.lock_acquire(array['thing:alpha hand'], 3600, 'alpha reason')",
+        &[],
+    )
+    .await;
     let fence = taken["locks"][0]["fence"].as_i64().unwrap_or_else(|| panic!("{taken}"));
     let archived = Uuid::new_v4();
     rows(
@@ -376,7 +383,10 @@ fn execution_attempts(e: &Executions) -> Vec<(&'static str, String)> {
         ("lock_waiters", "'thing:alpha read ref'".into()),
         ("timeout_policy_list", none()),
         ("evidence_key_list", none()),
-        ("execution_submit", format!("'{theirs}', 'alpha alpha change', p_supersedes => '{w}'")),
+        (
+            "execution_submit",
+            format!("'{theirs}', 'alpha alpha change', p_supersedes => '{w}'"),
+        ),
         ("execution_withdraw", format!("'{w}', 'no'")),
         ("execution_background", format!("'{w}'")),
         ("approval_decide", format!("'{}', 'reject', '{hash}', 'no'", e.approval)),
@@ -395,7 +405,10 @@ fn execution_attempts(e: &Executions) -> Vec<(&'static str, String)> {
         ("approval_rule_set", r#"'alpha rule', '{"level": 0}'"#.into()),
         ("approval_rule_delete", "'alpha rule'".into()),
         ("principal_set", r#"'alpha owner', '{"approver_level": 3}'"#.into()),
-        ("timeout_policy_set", r#"'fast', 'read', '{"step_timeout_ms": 1000}'"#.into()),
+        (
+            "timeout_policy_set",
+            r#"'fast', 'read', '{"step_timeout_ms": 1000}'"#.into(),
+        ),
     ]
 }
 
