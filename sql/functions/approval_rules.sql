@@ -40,15 +40,18 @@ $$;
 create or replace function tenure.plan_terms(
   p_tenant_id integer, p_requester text, p_plan jsonb,
   out level integer, out rule text, out roles text[], out quorum integer, out expires_seconds integer, out start_window jsonb)
-language sql stable
+language plpgsql stable
 as $$
+begin
   with rules as materialized (select r.* from tenure.plan_rules(p_tenant_id, p_requester, p_plan) r),
        top as (select r.* from rules r order by r.level desc, r.quorum desc, r.step_number limit 1)
   select t.level, t.rule,
          array(select distinct x from (select unnest(r.roles) as x from rules r where r.level > 0 union all select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]'))) y order by x),
          (select max(r.quorum) from rules r where r.level > 0 or t.level = 0), (select min(r.expires_seconds) from rules r),
          coalesce(t.start_window, (select r.start_window from rules r where r.start_window is not null order by r.step_number limit 1))
-    from top t
+    into level, rule, roles, quorum, expires_seconds, start_window
+    from top t;
+end
 $$;
 
 -- Refuses targets that no rule names, where the tenant wants that.

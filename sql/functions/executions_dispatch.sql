@@ -6,6 +6,7 @@ create or replace function tenure.steps_dispatch(
   p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_execs   uuid[] := p_execs;
@@ -88,6 +89,7 @@ create or replace function tenure.steps_lock(
   p_now timestamptz, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out execs uuid[], out numbers integer[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_wait record;
@@ -140,6 +142,7 @@ $$;
 create or replace function tenure.executions_start(p_now timestamptz, p_actor text, p_execs uuid[]) returns tenure.execution_told[]
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ids  uuid[] := array(select e.execution_id from tenure.executions e where e.execution_id = any (p_execs) and e.state = 'approved');
@@ -176,6 +179,7 @@ create or replace function tenure.steps_enqueue(
   p_now timestamptz, p_tenant_id integer, p_execs uuid[], p_numbers integer[], out told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_caller tenure.caller_identity;
@@ -216,7 +220,7 @@ begin
        where s.execution_id = n.e and s.step_number = n.n
       returning n.place, s.execution_id, s.step_number, s.job_id, s.fence, s.lock_target
     )
-    select array_agg((m.execution_id, 'step_queued', m.step_number, jsonb_strip_nulls(jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)))::tenure.execution_told order by m.place)
+    select array_agg((m.execution_id, 'step_started', m.step_number, jsonb_strip_nulls(jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)))::tenure.execution_told order by m.place)
       into told from made m;
     return;
   exception when others then
@@ -250,6 +254,7 @@ create or replace function tenure.lock_hand_over(
   p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_next record;
@@ -315,6 +320,7 @@ $$;
 create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[]) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_exec  tenure.executions;

@@ -4,6 +4,7 @@
 create or replace function tenure.execution_call_off(p_now timestamptz, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_told tenure.execution_told[];
@@ -26,6 +27,7 @@ $$;
 create or replace function tenure.execution_stop(p_now timestamptz, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_told tenure.execution_told[];

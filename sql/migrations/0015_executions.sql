@@ -20,9 +20,19 @@ as $$ select encode(sha256(convert_to(p_text, 'UTF8')), 'hex') $$;
 create sequence tenure.lock_fence;
 create sequence tenure.block_order;
 
+create table tenure.plans (
+  execution_id       uuid    primary key,
+  tenant_id          integer not null,
+  plan               text    not null,
+  plan_hash          text    not null generated always as (tenure.text_hash(plan)) stored,
+  plan_snapshot      jsonb   not null generated always as (plan::jsonb) stored,
+  plan_snapshot_hash text    not null generated always as (tenure.text_hash(plan::jsonb::text)) stored,
+  unique (execution_id, plan_hash)
+);
+comment on table tenure.plans is 'The frozen text of a plan. The database computes its hash and its queryable form; nobody changes any of it.';
 create table tenure.executions (
   execution_id       uuid        primary key,
-  tenant_id          integer     not null references tenure.tenants,
+  tenant_id          integer     not null,
   purpose            text        not null check (purpose ~ '\S'),
   plan_hash          text        not null check (plan_hash ~ '^[0-9a-f]{64}$'),
   idempotency_key    text        not null check (idempotency_key ~ '\S' and length(idempotency_key) <= 255),
@@ -97,7 +107,8 @@ create table tenure.executions (
   check (parked is null or state = 'approved'),
   check (start_before > start_after),
   check (steps_open + steps_succeeded + steps_failed + steps_cancelled + steps_skipped = step_count),
-  check (steps_unknown <= steps_open)
+  check (steps_unknown <= steps_open),
+  foreign key (execution_id, plan_hash) references tenure.plans (execution_id, plan_hash)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create unique index executions_key on tenure.executions (tenant_id, idempotency_key) where key_held;
 create index executions_next on tenure.executions (next_at) where next_at is not null;
@@ -115,20 +126,8 @@ comment on column tenure.executions.next_at is 'When somebody has to look at it:
 comment on column tenure.executions.stopping is 'Why nothing more of it starts; it ends when the last step that is under way has ended.';
 comment on column tenure.executions.steps_open is 'Steps that are not over, those with an unknown outcome included.';
 
-create table tenure.plans (
-  execution_id       uuid    primary key references tenure.executions deferrable initially deferred,
-  tenant_id          integer not null,
-  plan               text    not null,
-  plan_hash          text    not null generated always as (tenure.text_hash(plan)) stored,
-  plan_snapshot      jsonb   not null generated always as (plan::jsonb) stored,
-  plan_snapshot_hash text    not null generated always as (tenure.text_hash(plan::jsonb::text)) stored,
-  unique (execution_id, plan_hash)
-);
-comment on table tenure.plans is 'The frozen text of a plan. The database computes its hash and its queryable form; nobody changes any of it.';
-alter table tenure.executions add constraint executions_plan foreign key (execution_id, plan_hash) references tenure.plans (execution_id, plan_hash) deferrable initially deferred;
-
 create table tenure.steps (
-  execution_id      uuid        not null references tenure.executions,
+  execution_id      uuid        not null,
   step_number       integer     not null check (step_number > 0),
   tenant_id         integer     not null,
   step_id           text        not null check (step_id ~ '\S'),
@@ -176,7 +175,8 @@ create table tenure.steps (
   verdict_by        text,
   verdict_reason    text,
   primary key (execution_id, step_number),
-  unique (execution_id, step_id),
+  -- In this order: steps of an execution are looked for by their number, and no statistics should make the planner think otherwise.
+  unique (step_id, execution_id),
   check ((state in ('succeeded', 'failed', 'cancelled', 'skipped')) = (ended_at is not null)),
   check ((state = 'blocked') = (blocked_order is not null)),
   check (state not in ('running', 'unknown') or job_id is not null),
@@ -199,9 +199,7 @@ create table tenure.step_needs (
   needs_number integer not null,
   step_number  integer not null,
   tenant_id    integer not null,
-  primary key (execution_id, needs_number, step_number),
-  foreign key (execution_id, step_number) references tenure.steps,
-  foreign key (execution_id, needs_number) references tenure.steps
+  primary key (execution_id, needs_number, step_number)
 );
 create index step_needs_step on tenure.step_needs (execution_id, step_number);
 comment on table tenure.step_needs is 'Which step waits for which.';
@@ -313,7 +311,6 @@ create table tenure.locks (
   expires_at   timestamptz not null check (expires_at > acquired_at),
   primary key (tenant_id, target, action),
   foreign key (tenant_id, target) references tenure.lock_targets,
-  foreign key (execution_id, step_number) references tenure.steps,
   check (length(lock_key) <= 500),
   check ((execution_id is null) = (step_number is null))
 ) with (fillfactor = 80);
@@ -356,7 +353,7 @@ create unique index freezes_in_force on tenure.freezes (tenant_id) where ended_a
 comment on table tenure.freezes is 'While one is in force nothing of the tenant starts that was approved.';
 
 create table tenure.execution_events (
-  execution_id uuid        not null references tenure.executions,
+  execution_id uuid        not null,
   seq          integer     not null check (seq > 0),
   tenant_id    integer     not null,
   at           timestamptz not null,
