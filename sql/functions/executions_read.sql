@@ -178,7 +178,8 @@ begin
   return query
     select e.execution_id, e.state from tenure.executions e
      where e.execution_id = any (p_execution_ids) and e.tenant_id = tenure.current_tenant()
-       and (e.ended_at is not null or e.state = 'awaiting_approval' or e.steps_unknown > 0 or e.parked is not null);
+       and (e.ended_at is not null or e.state = 'awaiting_approval' or e.steps_unknown > 0 or e.parked is not null
+         or exists (select from tenure.approvals a where a.execution_id = e.execution_id and a.state = 'pending'));
 end
 $$;
 

@@ -1,6 +1,13 @@
 //! One integration binary for the crate: linking once is enough.
 
 mod agent_queue;
+mod approvals;
+mod approvals_keys;
+mod approvals_peers;
+mod approvals_race;
+mod approvals_rules;
+mod approvals_scene;
+mod approvals_time;
 mod backoff;
 mod catalogue;
 mod claim;
@@ -15,6 +22,8 @@ mod ends;
 mod enqueue;
 mod events;
 mod execution_transitions;
+mod executions_moves;
+mod executions_race;
 mod executors;
 mod explain;
 mod fixture;
