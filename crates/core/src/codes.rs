@@ -177,6 +177,7 @@ codes! {
     NOT_OVER_HTTP              "not_over_http"              None,          501, EXIT_REFUSED,              "This does not work over HTTP.";
     CONTEXT_UNKNOWN            "context_unknown"            None,          404, EXIT_NOT_FOUND,            "There is no saved context of this name.";
     CONTEXT_GUARDED            "context_guarded"            None,          403, EXIT_REFUSED,              "This context is used only where it is named.";
+    EVIDENCE_INVALID           "evidence_invalid"           None,          422, EXIT_REFUSED,              "The file of evidence is not what was signed, or its story does not hold together.";
     FILE_EXPOSED               "file_exposed"               None,          403, EXIT_REFUSED,              "Others can read a file that holds keys.";
     DATABASE_START_FAILED      "database_start_failed"      None,          503, EXIT_DATABASE_UNREACHABLE, "The private database did not start.";
 }

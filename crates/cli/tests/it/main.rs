@@ -20,6 +20,8 @@ mod doctor;
 mod draining;
 mod encrypted;
 mod events;
+mod evidence;
+mod evidence_export;
 mod executors;
 mod first_key;
 mod gates;

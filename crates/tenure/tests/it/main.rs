@@ -8,6 +8,7 @@ mod approvals_race;
 mod approvals_rules;
 mod approvals_scene;
 mod approvals_time;
+mod archive;
 mod backoff;
 mod catalogue;
 mod claim;
