@@ -8,7 +8,7 @@ use tenure::store::executions::{self, Submission};
 use tenure_core::plan::Mode;
 use uuid::Uuid;
 
-use super::read::told_difference;
+use super::read::{lock_of, told_difference};
 use super::wait::{left, settled, until};
 use crate::cli::Behalf;
 use crate::cli::job::{check_key, moment};
@@ -92,12 +92,10 @@ impl Submit {
             }
         }
         session.out.done(&told(&answer), &answer, &["execution_id"])?;
-        if session.out.format == Format::People && !made.unchanged {
-            if let Some(difference) = &made.difference {
-                session.out.text(&told_difference(difference))?;
-            }
+        match &made.difference {
+            Some(difference) if session.out.format == Format::People => session.out.text(&told_difference(difference)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -164,7 +162,7 @@ const PREVIEW_STEPS: &[Column] = &[
     Column("LEVEL", "level"),
     Column("RULE", "rule"),
     Column("TIMEOUT", "timeout"),
-    Column("LOCK", "lock_key"),
+    Column("LOCK", "lock"),
     Column("HELD BY", "held_by"),
 ];
 
@@ -189,6 +187,7 @@ pub(super) async fn preview(mut session: Session, file: &str) -> Outcome {
         .into_iter()
         .map(|mut row| {
             row["timeout"] = json!(row["timeout_seconds"].as_i64().map(short));
+            row["lock"] = json!(lock_of(&row));
             row
         })
         .collect();
