@@ -139,6 +139,7 @@ begin
     perform tenure.refuse('replay_needs_triage', format('Dead letter %s is %s.', p_dead_letter_id, v_row.triage_status), 'Somebody must decide that it may run again: triage status manual_replay.',
       'Triage it: select tenure.dead_letter_triage(id, ''manual_replay'', note).');
   end if;
+  perform tenure.refuse_step_job(v_row.job_id);
   v_lane := tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
   v_policy := tenure.kind_show(v_row.kind);
   -- What its schedule says of its runs stands above the kind, also now.

@@ -14,7 +14,10 @@ grant execute on function
   tenure.config_list, tenure.config_get, tenure.tenant_list, tenure.executor_list, tenure.stale_check, tenure.kind_list, tenure.kind_show,
   tenure.event_list, tenure.stream_lag, tenure.job_show, tenure.job_list, tenure.job_ended, tenure.job_timeline, tenure.job_explain, tenure.job_payload, tenure.job_lease,
   tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.metrics, tenure.partition_list, tenure.event_end, tenure.subscription_list, tenure.delivery_list,
-  tenure.schedule_list, tenure.schedule_show, tenure.schedule_slots, tenure.schedule_at
+  tenure.schedule_list, tenure.schedule_show, tenure.schedule_slots, tenure.schedule_at,
+  tenure.execution_show, tenure.execution_plan, tenure.execution_list, tenure.step_list, tenure.execution_timeline, tenure.execution_difference, tenure.execution_ended, tenure.execution_preview,
+  tenure.execution_evidence, tenure.execution_archive_show, tenure.execution_dead_letter_list, tenure.execution_dead_letter_show, tenure.approval_list, tenure.approval_votes_of, tenure.approval_rule_list,
+  tenure.lock_list, tenure.lock_waiters, tenure.timeout_policy_list, tenure.evidence_key_list, tenure.execution_moves
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- ... and views with what is under them, but never a token and never a payload.
@@ -43,6 +46,15 @@ grant select (dead_letter_id, tenant_id, job_id, run, kind, executor, event_doma
 grant execute on function tenure.job_enqueue_many, tenure.job_enqueue_plain, tenure.job_enqueue, tenure.lane_open
 to tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
+-- Producers submit plans, and take back their own.
+grant execute on function tenure.execution_submit, tenure.execution_withdraw, tenure.execution_background to tenure_server, tenure_admin, tenure_operator, tenure_producer;
+
+-- Approvers decide about plans; nobody else does, admins included.
+grant execute on function tenure.approval_decide to tenure_server, tenure_approver;
+
+-- Whoever works on targets beside executions locks them too.
+grant execute on function tenure.lock_acquire, tenure.lock_renew, tenure.lock_release to tenure_server, tenure_operator, tenure_worker;
+
 -- Programs read what they subscribed to, and say how far they have come.
 grant execute on function tenure.subscription_read, tenure.subscription_ack to tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
@@ -59,14 +71,17 @@ grant execute on function
   tenure.kind_pause, tenure.kind_resume, tenure.job_reap, tenure.job_sweep, tenure.partition_upkeep, tenure.subscription_create,
   tenure.subscription_pause, tenure.subscription_resume, tenure.subscription_rotate, tenure.subscription_delete, tenure.subscription_run, tenure.delivery_retry, tenure.delivery_sweep,
   tenure.schedule_create, tenure.schedule_update, tenure.schedule_put, tenure.schedule_pause, tenure.schedule_resume, tenure.schedule_delete, tenure.schedule_run,
-  tenure.schedule_backfill, tenure.slot_sweep
+  tenure.schedule_backfill, tenure.slot_sweep,
+  tenure.execution_cancel, tenure.execution_resolve, tenure.execution_retry, tenure.execution_close, tenure.execution_freeze, tenure.execution_unfreeze, tenure.execution_tick,
+  tenure.execution_dead_letter_triage, tenure.lock_break
 to tenure_server, tenure_admin, tenure_operator;
 
 -- Admins configure their tenant.
 grant execute on function
   tenure.config_set, tenure.kind_set, tenure.login_bind, tenure.login_unbind, tenure.tenant_create, tenure.principal_create, tenure.principal_list, tenure.key_create, tenure.key_list,
-  tenure.key_revoke
+  tenure.key_revoke, tenure.approval_rule_set, tenure.approval_rule_delete, tenure.principal_set, tenure.timeout_policy_set
 to tenure_server, tenure_admin;
 
--- Servers act for keys, plan and start what is scheduled, and send what goes to webhooks: only they see its secrets.
-grant execute on function tenure.key_check, tenure.act_as, tenure.keys_used, tenure.delivery_claim, tenure.delivery_end, tenure.schedule_take, tenure.schedule_advance to tenure_server;
+-- Servers act for keys, plan and start what is scheduled, sign and archive evidence, and send what goes to webhooks: only they see its secrets.
+grant execute on function tenure.key_check, tenure.act_as, tenure.keys_used, tenure.delivery_claim, tenure.delivery_end, tenure.schedule_take, tenure.schedule_advance,
+  tenure.evidence_key_add, tenure.evidence_key_current, tenure.execution_archive_due, tenure.execution_archive to tenure_server;

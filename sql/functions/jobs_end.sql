@@ -107,8 +107,24 @@ begin
        order by array_position(array['job.expired', 'job.timed_out', 'job.failed'], m.kind) nulls last
     )
     select p.job_id, p.becomes, p.comes_due from placed p;
-  if exists (select from tenure.lanes l where l.lane = any (array(select e.lane from unnest(p_ends) e)) and l.planned) then
-    perform tenure.slots_end(p_now, p_actor, array(select e.job_id from unnest(p_ends) e));
+  perform tenure.ends_follow(p_now, p_actor, array(select e.lane from unnest(p_ends) e), array(select e.job_id from unnest(p_ends) e));
+end
+$$;
+
+-- What else hangs on the end of jobs, in its transaction: the slot or the step that a job ran for. Jobs of neither pay one look at their lanes.
+create or replace function tenure.ends_follow(p_now timestamptz, p_actor text, p_lanes integer[], p_job_ids uuid[]) returns void
+language plpgsql
+as $$
+declare
+  v_planned boolean;
+  v_stepped boolean;
+begin
+  select bool_or(l.planned), bool_or(l.stepped) into v_planned, v_stepped from tenure.lanes l where l.lane = any (p_lanes) and (l.planned or l.stepped);
+  if v_planned then
+    perform tenure.slots_end(p_now, p_actor, p_job_ids);
+  end if;
+  if v_stepped then
+    perform tenure.steps_end(p_now, p_actor, p_job_ids);
   end if;
 end
 $$;
@@ -202,9 +218,7 @@ begin
   select b.job_ids, b.ended, b.limited into v_gone from batch b;
   if v_gone.ended > 0 then
     perform tenure.lease_count_down(array[v_token], array[v_lease.lane], array[v_gone.ended]);
-    if exists (select from tenure.lanes l where l.lane = v_lease.lane and l.planned) then
-      perform tenure.slots_end(p_now, p_caller.principal, v_gone.job_ids);
-    end if;
+    perform tenure.ends_follow(p_now, p_caller.principal, array[v_lease.lane], v_gone.job_ids);
   end if;
   -- A slot of a limited kind is free: whoever waits for one may not have seen it.
   if v_gone.limited and p_tuning.notify_open then
@@ -318,8 +332,8 @@ begin
     from counted c;
   if v_gone.tokens is not null then
     perform tenure.lease_count_down(v_gone.tokens, v_gone.lanes, v_gone.ended);
-    if v_gone.succeeded > 0 and exists (select from tenure.lanes l where l.lane = any (v_gone.lanes) and l.planned) then
-      perform tenure.slots_end(p_now, p_caller.principal, p_job_ids);
+    if v_gone.succeeded > 0 then
+      perform tenure.ends_follow(p_now, p_caller.principal, v_gone.lanes, p_job_ids);
     end if;
   end if;
   -- A slot of a limited kind is free: whoever waits for one may not have seen it.

@@ -286,12 +286,13 @@ begin
 end
 $$;
 
--- The same for jobs of every sort: the columns of each are its own. The last three arrays, where given, stand above the policy of the kind.
+-- The same for jobs of every sort: the columns of each are its own. What comes last, where given, stands above the policy of the kind.
 create or replace function tenure.enqueue_batch(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[],
   p_due timestamptz[], p_deadlines timestamptz[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[],
   p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[],
   p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] default null, p_backoffs integer[] default null, p_on_lost text[] default null,
+  p_renewals_max integer[] default null, p_on_exhausted text default null,
   out ids uuid[], out hashes uuid[], out unmade uuid[])
 language plpgsql
 set jit = off
@@ -325,8 +326,9 @@ begin
                  and (t.attempts_max is null or t.attempts_max between 1 and tenure.limit_of('attempts_max'))
                  and (t.classification is null or t.classification in ('safe_metadata', 'restricted'))
                  and coalesce(greatest(length(t.source_ref), length(t.target_ref), length(t.payload_ref)), 0) <= tenure.limit_of('ref_chars_max')
-                 and (t.source_system is null or t.source_system = 'tenure.schedule')
-                 and coalesce(t.deadline::text, t.event_domain, t.affinity_key, t.correlation_id, t.job_id::text) is null as fine
+                 and (t.source_system is null or t.source_system in ('tenure.schedule', 'tenure.execution'))
+                 and (t.correlation_id is null or (length(t.correlation_id) <= tenure.limit_of('name_chars_max') and t.correlation_id ~ '^[!-~]+$'))
+                 and coalesce(t.deadline::text, t.event_domain, t.affinity_key, t.job_id::text) is null as fine
             from unnest(p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
                         p_correlation_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) with ordinality
                    t (kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max, correlation_id, affinity_key, event_domain,
@@ -360,21 +362,21 @@ begin
      where l.lane = any (array(select distinct x from unnest(v_lanes) x))
   ), timed as (
     -- With the first job that has a limit on its run, and from the same look at the policy.
-    update tenure.lanes l set timed = true where l.lane in (select p.lane from policy p where not p.timed and (p.run_timeout_seconds is not null or p.renewals_max is not null or p_run_timeouts is not null))
+    update tenure.lanes l set timed = true where l.lane in (select p.lane from policy p where not p.timed and (p.run_timeout_seconds is not null or p.renewals_max is not null or p_run_timeouts is not null or p_renewals_max is not null))
   ), made as (
     insert into tenure.jobs as j (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
       idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at, traceparent, on_lost)
     select i.job_id, v_tenant, i.lane, i.kind, p.executor, coalesce(i.event_domain, p.event_domain), coalesce(i.priority, 0), greatest(i.due, p_now), i.deadline,
-      coalesce(i.attempts_max, p.attempts_max), coalesce(i.backoff, p.backoff_base_seconds), p.backoff_jitter_percent, coalesce(i.run_timeout, p.run_timeout_seconds), p.renewals_max, p.on_exhausted,
+      coalesce(i.attempts_max, p.attempts_max), coalesce(i.backoff, p.backoff_base_seconds), p.backoff_jitter_percent, coalesce(i.run_timeout, p.run_timeout_seconds), coalesce(i.renewals_max, p.renewals_max), coalesce(p_on_exhausted, p.on_exhausted),
       coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'), i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id,
       i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), p_caller.principal, nullif(p_on_behalf_of, ''), p_now,
       v_trace, i.on_lost
       from unnest(ids, v_lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
                   p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems,
-                  p_run_timeouts, p_backoffs, p_on_lost)
+                  p_run_timeouts, p_backoffs, p_on_lost, p_renewals_max)
              i (job_id, lane, kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
-                correlation_id, causation_event, parent_job_id, workflow_id, run_id, affinity_key, event_domain, source_system, run_timeout, backoff, on_lost)
+                correlation_id, causation_event, parent_job_id, workflow_id, run_id, affinity_key, event_domain, source_system, run_timeout, backoff, on_lost, renewals_max)
       -- By hand, so that the rows keep their order: ids grow, and what grows is cheap to index.
       cross join lateral (select p.executor, p.event_domain, p.attempts_max, p.backoff_base_seconds, p.backoff_jitter_percent, p.run_timeout_seconds, p.renewals_max, p.on_exhausted
                             from policy p where p.lane = i.lane limit 1) p
@@ -428,7 +430,8 @@ declare
   v_lane record;
   v_free boolean := tenure.acts_as('tenure_producer') or tenure.is_trusted() or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
 begin
-  if v_free and p_caller.executors is null and p_caller.kinds is null then
+  -- What a plan may enqueue was asked when it was submitted.
+  if p_caller.scope = 'execution' or (v_free and p_caller.executors is null and p_caller.kinds is null) then
     return;
   end if;
   for v_lane in select distinct l.kind, l.executor from tenure.lanes l where l.lane = any (p_lanes) loop

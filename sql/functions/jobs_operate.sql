@@ -143,7 +143,7 @@ begin
       if found then
         select l.owner, l.leased_at, l.principal into v_end.owner, v_end.leased_at, v_end.holder from tenure.leases l where l.token = v_held.token and l.lane = v_held.lane;
         v_end := (p_job_id, p_caller.tenant_id, v_held.lane, v_held.run, v_held.attempt, v_held.token, v_end.owner, coalesce(v_end.leased_at, v_held.started_at, p_now), v_held.started_at, v_held.due,
-          p_now, p_caller.principal, p_reason, 'cancelled', null, null, null, null, null, null, v_end.holder)::tenure.run_end;
+          p_now, p_caller.principal, p_reason, 'cancelled', 'cancelled_by_force', null, null, null, null, null, v_end.holder)::tenure.run_end;
         perform tenure.job_settle(p_now, p_caller.principal, p_on_behalf_of, array[v_end]);
         perform tenure.lease_shrink(array[v_end]);
         return jsonb_build_object('job_id', p_job_id, 'state', 'cancelled');
@@ -268,6 +268,7 @@ begin
 
     v_now_in := tenure.job_state(p_job_id);
     if v_now_in = 'failed' then
+      perform tenure.refuse_step_job(p_job_id);
       -- The key first: whoever enqueues with it takes the same lock and looks again.
       if v_job.idempotency_key is not null then
         v_hash := tenure.key_hash(tenure.key_scope(v_job.tenant_id, v_job.kind), v_job.idempotency_key);

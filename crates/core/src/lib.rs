@@ -10,6 +10,7 @@
 //! | when does a failed job come back? | [`backoff`] |
 //! | when does a schedule have its slots? | [`rhythm`] |
 //! | what is a plan, and what is its hash? | [`plan`] |
+//! | how is an execution proved, and how is the proof checked? | [`evidence`] |
 //! | what may a payload hold? | [`payload`] |
 //! | what is hidden in an error text? | [`masking`] |
 //! | which refusals exist? | [`codes`] |
@@ -22,6 +23,7 @@
 pub mod api_key;
 pub mod backoff;
 pub mod codes;
+pub mod evidence;
 pub mod limits;
 pub mod masking;
 pub mod names;

@@ -4,6 +4,9 @@
 
 mod backoff;
 mod codes;
+mod evidence;
+mod evidence_keys;
+mod evidence_tampering;
 mod limits;
 mod masking;
 mod names;

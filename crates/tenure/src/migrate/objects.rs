@@ -12,7 +12,7 @@ use super::source::SOURCE;
 /// Functions of the schema that are ours, with the transaction that wrote each last.
 const FUNCTIONS: &str = "select p.oid::bigint, p.proname::text, p.xmin::text, pg_catalog.format('tenure.%I(%s)', p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid))
   from pg_catalog.pg_proc p
- where p.pronamespace = 'tenure'::pg_catalog.regnamespace and p.proowner = 'tenure_owner'::pg_catalog.regrole
+ where p.pronamespace = 'tenure'::pg_catalog.regnamespace and p.proowner = 'tenure_owner'::pg_catalog.regrole and p.prokind <> 'a'
  order by 4";
 
 const VIEWS: &str = "select c.relname::text

@@ -93,7 +93,7 @@ fn append_objects(script: &mut String) {
               and c.relname <> all (array[{structural}]);\n  \
            if v_views is not null then execute 'drop view ' || v_views; end if;\n  \
            select string_agg(format('tenure.%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid)), ', ') into v_functions from pg_proc p\n   \
-            where p.pronamespace = 'tenure'::regnamespace and p.proowner = 'tenure_owner'::regrole\n     \
+            where p.pronamespace = 'tenure'::regnamespace and p.proowner = 'tenure_owner'::regrole and p.prokind <> 'a'\n     \
               and p.proname <> all (array[{structural}]);\n  \
            if v_functions is not null then execute 'drop function ' || v_functions; end if;\n\
          end\n$$;\n"

@@ -1,0 +1,75 @@
+//! What is wrong with a file of evidence, and where.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What kind of wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// The line is not the one that was signed.
+    Tampered,
+    /// A line that was signed is not there.
+    Missing,
+    /// The line was not signed.
+    Added,
+    /// The line was signed at another place.
+    Moved,
+    /// The file ends before its end.
+    Truncated,
+    /// It cannot be read.
+    Malformed,
+    /// It is of a version that this program does not know.
+    VersionUnknown,
+    /// It is signed with another key than the one given.
+    OtherKey,
+    /// The signature does not belong to these digests and this key.
+    SignatureWrong,
+    /// The plan is not the one of the hash.
+    PlanHashWrong,
+    /// The hash of an event does not follow from the one before.
+    ChainBroken,
+    /// An event is missing, or too many are there.
+    EventMissing,
+    /// A decision was about another plan.
+    OtherPlan,
+    /// It ran without an approval that was used up for it.
+    Unapproved,
+    /// Somebody decided about a plan of their own.
+    SelfApproved,
+    /// The state is not what the events say.
+    StateOther,
+    /// Two lines say different things.
+    Contradiction,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The line, counted from 1; that of a missing one is where it was when it was signed.
+    pub line: usize,
+    /// What kind of wrong.
+    pub fault: Fault,
+    /// What is wrong.
+    pub what: String,
+    /// What should be there instead.
+    pub expected: String,
+}
+
+impl Finding {
+    pub(super) fn new(line: usize, fault: Fault, what: impl Into<String>, expected: impl Into<String>) -> Finding {
+        Finding {
+            line,
+            fault,
+            what: what.into(),
+            expected: expected.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {} Expected: {}.", self.line, self.what, self.expected)
+    }
+}

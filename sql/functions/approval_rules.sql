@@ -1,0 +1,273 @@
+-- Who has to allow what: a small table of rules, read from the top.
+
+-- Whether a text is one of these; a star stands for anything.
+create or replace function tenure.matches_any(p_text text, p_globs text[]) returns boolean
+language sql immutable parallel safe
+as $$
+  select p_globs is null or exists (select from unnest(p_globs) g where p_text like replace(regexp_replace(g, '([%_\\])', '\\\1', 'g'), '*', '%'))
+$$;
+
+-- What is known of a requester. Somebody whom nobody registered counts as an agent: the rules for those are the stricter ones.
+create or replace function tenure.principal_kind(p_tenant_id integer, p_principal text) returns text
+language sql stable
+as $$
+  select coalesce((select p.kind from tenure.principals p where p.tenant_id in (p_tenant_id, 0) and p.name = p_principal order by p.tenant_id desc limit 1), 'agent')
+$$;
+
+-- The rule for each step of a plan. The built-in rule comes last: reading is free, modifying needs one approval, deploying a plan review.
+create or replace function tenure.plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb)
+returns table (step_number integer, rule text, level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb)
+language sql stable
+as $$
+  select s.step_number, coalesce(r.name, 'default'), greatest(coalesce(r.level, tenure.class_reach(s.action_class) - 1), coalesce((p_plan ->> 'approval_level')::integer, 0)),
+         coalesce(r.roles, '{}'), coalesce(r.quorum, 1), coalesce(r.expires_seconds, 86400), r.start_window
+    from tenure.plan_steps(p_plan) s
+    left join lateral (
+      select r.name, r.level::integer, r.roles, r.quorum::integer, r.expires_seconds, r.start_window
+        from tenure.approval_rules r
+       where r.tenant_id = p_tenant_id
+         and (r.action_classes is null or s.action_class = any (r.action_classes))
+         and (r.target_types is null or tenure.matches_any(s.target_type, r.target_types))
+         and (r.target_refs is null or tenure.matches_any(s.target_ref, r.target_refs))
+         and (r.sla_classes is null or p_plan ->> 'sla_class' = any (r.sla_classes))
+         and (r.requesters is null or tenure.matches_any(p_requester, r.requesters))
+         and (r.requester_kinds is null or tenure.principal_kind(p_tenant_id, p_requester) = any (r.requester_kinds))
+       order by r.position limit 1) r on true
+$$;
+
+-- What the rules ask for a plan as a whole: the strictest of its steps decides, and names its rule; everybody's roles count, and the longest way to a quorum.
+create or replace function tenure.plan_terms(
+  p_tenant_id integer, p_requester text, p_plan jsonb,
+  out level integer, out rule text, out roles text[], out quorum integer, out expires_seconds integer, out start_window jsonb)
+language sql stable
+as $$
+  with rules as materialized (select r.* from tenure.plan_rules(p_tenant_id, p_requester, p_plan) r),
+       top as (select r.* from rules r order by r.level desc, r.quorum desc, r.step_number limit 1)
+  select t.level, t.rule,
+         array(select distinct x from (select unnest(r.roles) as x from rules r where r.level = t.level union all select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]'))) y order by x),
+         (select max(r.quorum) from rules r where r.level = t.level), (select min(r.expires_seconds) from rules r),
+         coalesce(t.start_window, (select r.start_window from rules r where r.start_window is not null order by r.step_number limit 1))
+    from top t
+$$;
+
+-- Refuses targets that no rule names, where the tenant wants that.
+create or replace function tenure.check_targets(p_tenant_id integer, p_plan jsonb) returns void
+language plpgsql
+as $$
+declare
+  v_step record;
+begin
+  if not (tenure.setting(p_tenant_id, 'executions.targets.strict'))::boolean then
+    return;
+  end if;
+  select s.step_number, s.target_type, s.target_ref into v_step
+    from tenure.plan_steps(p_plan) s
+   where not exists (select from tenure.approval_rules r where r.tenant_id = p_tenant_id and coalesce(r.target_types, r.target_refs) is not null
+                        and tenure.matches_any(s.target_type, r.target_types) and tenure.matches_any(s.target_ref, r.target_refs))
+   order by s.step_number limit 1;
+  if found then
+    perform tenure.refuse('target_unknown', format('steps[%s] is about %s %L, which no rule names.', v_step.step_number - 1, v_step.target_type, v_step.target_ref),
+      'Strict mode (executions.targets.strict) takes only targets of approval rules.', 'Correct the target, or name it in a rule: tenure.approval_rule_set(name, spec).');
+  end if;
+end
+$$;
+
+-- When a window is open next: now, if it is. Days are those on which it opens, 1 for Monday; it may reach past midnight.
+create or replace function tenure.window_opens(p_window jsonb, p_now timestamptz) returns timestamptz
+language sql stable
+as $$
+  select case when p_window is null then p_now else (
+    select greatest(p_now, o.opens)
+      from (select ((d.day + (p_window ->> 'from')::time) at time zone coalesce(p_window ->> 'zone', 'UTC')) as opens,
+                   ((d.day + (p_window ->> 'to')::time + case when (p_window ->> 'to')::time <= (p_window ->> 'from')::time then interval '1 day' else interval '0' end)
+                     at time zone coalesce(p_window ->> 'zone', 'UTC')) as closes
+              from generate_series(-1, 8) g
+              cross join lateral (select (p_now at time zone coalesce(p_window ->> 'zone', 'UTC'))::date + g as day) d
+             where not p_window ? 'days' or (p_window -> 'days') @> to_jsonb(extract(isodow from d.day)::integer)) o
+     where o.closes > p_now
+     order by o.opens limit 1) end
+$$;
+
+-- Refuses a window that is none.
+create or replace function tenure.check_window(p_window jsonb) returns void
+language plpgsql
+as $$
+begin
+  if p_window is null or jsonb_typeof(p_window) = 'null' then
+    return;
+  end if;
+  if jsonb_typeof(p_window) <> 'object' or (p_window ->> 'from' ~ '^([01]\d|2[0-3]):[0-5]\d$' and p_window ->> 'to' ~ '^([01]\d|2[0-3]):[0-5]\d$') is not true
+     or p_window - array['days', 'from', 'to', 'zone'] <> '{}'
+     or (p_window ? 'days' and (jsonb_typeof(p_window -> 'days') <> 'array' or jsonb_array_length(p_window -> 'days') = 0 or not p_window -> 'days' <@ '[1, 2, 3, 4, 5, 6, 7]')) then
+    perform tenure.refuse('range_invalid', format('%s is no window.', left(p_window::text, 200)), 'It has from and to (HH:MM), and may have days (1 to 7, Monday first) and a zone.',
+      'Give one such as {"days": [6, 7], "from": "22:00", "to": "04:00", "zone": "Europe/Berlin"}.');
+  end if;
+  if p_window ? 'zone' and not exists (select from pg_catalog.pg_timezone_names z where z.name = p_window ->> 'zone') then
+    perform tenure.refuse('zone_unknown', format('%L is no time zone.', p_window ->> 'zone'), 'It is a name of the IANA database.', 'Give one such as Europe/Berlin or UTC.');
+  end if;
+end
+$$;
+
+-- Makes a rule, or takes the place of the one of this name.
+create or replace function tenure.approval_rule_set(p_name text, p_spec jsonb) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_rule   tenure.approval_rules;
+  v_field  text;
+  v_value  jsonb;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_tenant(v_caller.tenant_id);
+  perform tenure.check_name('rule', p_name);
+  if p_name = 'default' then
+    perform tenure.refuse('name_invalid', 'A rule cannot be named default.', 'That is the built-in rule, which comes last.', 'Choose another name; a rule without conditions comes before the built-in one.');
+  end if;
+  if jsonb_typeof(p_spec) is distinct from 'object' then
+    perform tenure.refuse('payload_not_object', 'The specification is not a JSON object.', 'It names what the rule matches and what it asks for.', 'Give an object such as {"position": 10, "action_classes": ["deploy"], "level": 2}.');
+  end if;
+  for v_field, v_value in select f.key, f.value from jsonb_each(p_spec) f loop
+    perform tenure.check_word('value_unknown', 'field of a rule', v_field, array['position', 'action_classes', 'target_types', 'target_refs', 'sla_classes', 'requesters', 'requester_kinds', 'level',
+      'roles', 'quorum', 'expires_seconds', 'window', 'note']);
+    if v_field in ('position', 'level', 'quorum', 'expires_seconds') then
+      if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric) or abs(v_value::numeric) > 9e15 then
+        perform tenure.refuse('number_out_of_range', format('%s is %s.', v_field, left(v_value::text, 50)), 'It must be a whole number.', 'Give a whole number.');
+      end if;
+      perform tenure.check_number(v_field, v_value::bigint, case v_field when 'position' then -1000000 when 'level' then 0 when 'quorum' then 1 else 60 end,
+        case v_field when 'position' then 1000000 when 'level' then tenure.limit_of('approval_level_max') when 'quorum' then 10 else 2592000 end);
+    elsif v_field = 'window' then
+      perform tenure.check_window(v_value);
+    elsif v_field = 'note' then
+      if jsonb_typeof(v_value) <> 'string' or length(v_value #>> '{}') > 2000 then
+        perform tenure.refuse('text_invalid', 'The note is no text of at most 2000 characters.', 'It tells people what the rule is for.', 'Shorten it.');
+      end if;
+    else
+      if jsonb_typeof(v_value) <> 'array' or jsonb_array_length(v_value) not between 1 and tenure.limit_of('key_rights_max')
+         or exists (select from jsonb_array_elements(v_value) x where jsonb_typeof(x) <> 'string') then
+        perform tenure.refuse('value_unknown', format('%s is %s.', v_field, left(v_value::text, 100)), 'It is a list of 1 to 100 texts.', 'Give a list, or leave the field out: then it matches all.');
+      end if;
+      perform tenure.check_name(v_field, x) from jsonb_array_elements_text(v_value) x;
+      if v_field in ('action_classes', 'sla_classes', 'requester_kinds') then
+        perform tenure.check_word('value_unknown', v_field, x, case v_field when 'action_classes' then array['read', 'modify', 'deploy'] when 'sla_classes' then array['fast', 'medium', 'long']
+          else array['human', 'agent', 'service'] end) from jsonb_array_elements_text(v_value) x;
+      end if;
+    end if;
+  end loop;
+  if not p_spec ? 'level' then
+    perform tenure.refuse('value_unknown', 'The rule names no level.', 'It is what a rule decides: 0 automatic, 1 one approval, 2 plan review with a runbook, 3 also each step.', 'Give a level.');
+  end if;
+  v_rule := jsonb_populate_record(null::tenure.approval_rules, p_spec - 'window');
+  v_rule.tenant_id := v_caller.tenant_id;
+  v_rule.name := p_name;
+  v_rule.start_window := case when jsonb_typeof(p_spec -> 'window') = 'object' then p_spec -> 'window' end;
+  v_rule.position := coalesce(v_rule.position, (select max(r.position) + 10 from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name <> p_name), 10);
+  if exists (select from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.position = v_rule.position and r.name <> p_name) then
+    perform tenure.refuse('key_taken', format('Another rule stands at position %s.', v_rule.position), 'The order of rules is their meaning: no two stand at one place.', 'Choose another position: see tenure.approval_rule_list().');
+  end if;
+  insert into tenure.approval_rules (tenant_id, name, position, action_classes, target_types, target_refs, sla_classes, requesters, requester_kinds, level, roles, quorum, expires_seconds, start_window,
+    note, updated_at, updated_by)
+  values (v_rule.tenant_id, p_name, v_rule.position, v_rule.action_classes, v_rule.target_types, v_rule.target_refs, v_rule.sla_classes, v_rule.requesters, v_rule.requester_kinds, v_rule.level,
+    coalesce(v_rule.roles, '{}'), coalesce(v_rule.quorum, 1), coalesce(v_rule.expires_seconds, 86400), v_rule.start_window, coalesce(v_rule.note, ''), v_now, v_caller.principal)
+  on conflict (tenant_id, name) do update set position = excluded.position, action_classes = excluded.action_classes, target_types = excluded.target_types, target_refs = excluded.target_refs,
+    sla_classes = excluded.sla_classes, requesters = excluded.requesters, requester_kinds = excluded.requester_kinds, level = excluded.level, roles = excluded.roles, quorum = excluded.quorum,
+    expires_seconds = excluded.expires_seconds, start_window = excluded.start_window, note = excluded.note, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+  perform tenure.emit(v_now, v_caller.tenant_id, 'approval.rule_set', v_caller.principal, null, p_name, p_spec);
+  return (select to_jsonb(r) - 'tenant_id' from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name = p_name);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+create or replace function tenure.approval_rule_delete(p_name text) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_tenant(v_caller.tenant_id);
+  delete from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name = p_name;
+  if not found then
+    perform tenure.refuse('rule_unknown', format('There is no rule %L.', p_name), 'A rule is named by its name, within one tenant.', 'See tenure.approval_rule_list().');
+  end if;
+  perform tenure.emit(tenure.now(), v_caller.tenant_id, 'approval.rule_deleted', v_caller.principal, null, p_name, '{}');
+  return jsonb_build_object('name', p_name, 'deleted', true);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+create or replace function tenure.approval_rule_list()
+returns table (name text, "position" integer, action_classes text[], target_types text[], target_refs text[], sla_classes text[], requesters text[], requester_kinds text[], level integer, roles text[],
+               quorum integer, expires_seconds integer, start_window jsonb, note text, updated_at timestamptz, updated_by text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select r.name, r.position, r.action_classes, r.target_types, r.target_refs, r.sla_classes, r.requesters, r.requester_kinds, r.level::integer, r.roles, r.quorum::integer, r.expires_seconds,
+           r.start_window, r.note, r.updated_at, r.updated_by
+      from tenure.approval_rules r where r.tenant_id = tenure.current_tenant() order by r.position;
+end
+$$;
+
+-- Says up to which level a principal approves, and in which roles.
+create or replace function tenure.principal_set(p_name text, p_spec jsonb) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_home   integer := tenure.principal_home(v_caller);
+  v_row    tenure.principals;
+  v_field  text;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  select p.* into v_row from tenure.principals p where p.tenant_id = v_home and p.name = p_name for update;
+  if not found then
+    perform tenure.refuse('principal_unknown', format('There is no principal %L.', p_name), 'Only who is registered can approve.', 'Make it first: tenure.principal_create(name, kind).');
+  end if;
+  if jsonb_typeof(p_spec) is distinct from 'object' then
+    perform tenure.refuse('payload_not_object', 'The specification is not a JSON object.', 'It names approver_level and approval_roles.', 'Give an object such as {"approver_level": 2}.');
+  end if;
+  for v_field in select jsonb_object_keys(p_spec) loop
+    perform tenure.check_word('value_unknown', 'field of a principal', v_field, array['approver_level', 'approval_roles']);
+  end loop;
+  if jsonb_typeof(p_spec -> 'approver_level') not in ('null', 'number') then
+    perform tenure.refuse('number_out_of_range', 'approver_level is no number.', 'It is 1, 2, 3 or null.', 'Give one of these.');
+  end if;
+  if jsonb_typeof(p_spec -> 'approver_level') = 'number' then
+    perform tenure.check_number('The level of an approver', (p_spec ->> 'approver_level')::numeric::bigint, 1, 3);
+    if v_row.kind = 'agent' then
+      perform tenure.refuse('not_permitted', format('%s is an agent.', p_name), 'Agents never approve.', 'Name a person.');
+    end if;
+  end if;
+  if p_spec ? 'approval_roles' then
+    if jsonb_typeof(p_spec -> 'approval_roles') <> 'array' or exists (select from jsonb_array_elements(p_spec -> 'approval_roles') x where jsonb_typeof(x) <> 'string')
+       or jsonb_array_length(p_spec -> 'approval_roles') > tenure.limit_of('key_rights_max') then
+      perform tenure.refuse('value_unknown', 'approval_roles is no list of texts.', 'They are the roles in which the principal approves, at most 100.', 'Give a list such as ["release manager"].');
+    end if;
+    perform tenure.check_name('role', x) from jsonb_array_elements_text(p_spec -> 'approval_roles') x;
+  end if;
+  if tenure.principal_kind(coalesce(v_caller.tenant_id, 0), v_caller.principal) = 'agent'
+     and exists (select from tenure.principals p where p.tenant_id in (v_home, 0) and p.name = v_caller.principal and p.kind = 'agent') then
+    perform tenure.refuse('not_permitted', 'An agent cannot say who approves.', 'Agents never approve, nor do they decide who does.', 'Let a person do it.');
+  end if;
+  update tenure.principals p
+     set approver_level = case when p_spec ? 'approver_level' then (p_spec ->> 'approver_level')::numeric::smallint else p.approver_level end,
+         approval_roles = case when p_spec ? 'approval_roles' then array(select jsonb_array_elements_text(p_spec -> 'approval_roles')) else p.approval_roles end
+   where p.principal_id = v_row.principal_id
+  returning p.* into v_row;
+  perform tenure.emit(tenure.now(), v_home, 'principal.changed', v_caller.principal, null, p_name, p_spec);
+  return jsonb_build_object('name', p_name, 'kind', v_row.kind, 'approver_level', v_row.approver_level, 'approval_roles', v_row.approval_roles);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;

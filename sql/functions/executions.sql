@@ -1,0 +1,320 @@
+-- Executions: submitted, and what they are bound to. What becomes of them is in executions_run.sql.
+
+create or replace function tenure.refuse_execution(p_execution_id uuid) returns void
+language sql
+as $$
+  select tenure.refuse('execution_unknown', format('There is no execution %s.', coalesce(p_execution_id::text, 'without an id')),
+    'It never was, belongs to another tenant, or is archived: then its evidence stands.', 'See tenure.execution_list().')
+$$;
+
+-- The execution, held against whoever else would change it.
+create or replace function tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) returns tenure.executions
+language plpgsql
+as $$
+declare
+  v_found tenure.executions;
+begin
+  select e.* into v_found from tenure.executions e where e.execution_id = p_execution_id and e.tenant_id = p_tenant_id for no key update;
+  if not found then
+    perform tenure.refuse_execution(p_execution_id);
+  end if;
+  return v_found;
+end
+$$;
+
+-- The limits of an SLA class and an action class: the tenant's own, else the installation's.
+create or replace function tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) returns tenure.timeout_policies
+language sql stable
+as $$
+  select p.* from tenure.timeout_policies p
+   where p.tenant_id in (p_tenant_id, 0) and p.sla_class = p_sla_class and p.action_class = p_action_class
+   order by p.tenant_id desc limit 1
+$$;
+
+-- What the job of a step finds in its payload.
+create or replace function tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) returns jsonb
+language sql immutable
+as $$
+  select p_payload || jsonb_build_object('step', jsonb_build_object('execution_id', p_execution_id, 'step_id', p_step_id, 'step_number', p_number, 'action', p_action,
+    'target_type', p_target_type, 'plan_hash', p_plan_hash, 'fence', p_fence))
+$$;
+
+-- Makes the lanes of a plan's steps ready: whoever submits must be allowed to enqueue just that, and leases last as long as steps do.
+create or replace function tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) returns void
+language plpgsql
+as $$
+declare
+  v_use    record;
+  v_lane   integer;
+  v_lanes  integer[] := '{}';
+  v_lease  integer;
+  v_policy tenure.timeout_policies;
+begin
+  for v_use in
+    select s.kind, s.executor, max(s.timeout_seconds) as seconds, array_agg(distinct s.action_class) as classes, bool_or(s.timeout_seconds is null) as open
+      from tenure.plan_steps(p_plan) s group by s.kind, s.executor order by s.kind, s.executor
+  loop
+    v_lane := tenure.lane_ensure(p_caller, v_use.kind, v_use.executor);
+    v_lanes := v_lanes || v_lane;
+    -- A lease outlasts the step, and twice what nineteen of twenty steps of the kind took of late.
+    select max(p.lease_ms) / 1000 into v_lease from unnest(v_use.classes) c cross join lateral tenure.timeout_policy(p_caller.tenant_id, p_plan ->> 'sla_class', c) p;
+    v_lease := least(greatest(case when v_use.open then v_lease end, v_use.seconds + 10, (
+      select (2 * percentile_disc(0.95) within group (order by d.duration_ms) / 1000)::integer
+        from (select s.duration_ms from tenure.steps s
+               where s.tenant_id = p_caller.tenant_id and s.kind = v_use.kind and s.ended_at is not null and s.duration_ms is not null order by s.ended_at desc limit 100) d)),
+      tenure.limit_of('lease_seconds_max'));
+    update tenure.lanes l set stepped = true, timed = true, lease_seconds_min = greatest(l.lease_seconds_min, v_lease)
+     where l.lane = v_lane and not (l.stepped and l.timed and l.lease_seconds_min >= v_lease);
+  end loop;
+  perform tenure.check_enqueue_rights(p_caller, v_lanes);
+end
+$$;
+
+-- The key of whoever gives none: the same plan of the same requester is one execution while it is under way.
+create or replace function tenure.execution_key(p_tenant_id integer, p_principal text, p_plan_hash text) returns text
+language sql immutable
+as $$ select 'plan:' || tenure.text_hash(p_plan_hash || E'\n' || p_tenant_id || E'\n' || p_principal) $$;
+
+-- What a submission answers.
+create or replace function tenure.submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object('execution_id', p_execution.execution_id, 'state', p_execution.state, 'plan_hash', p_execution.plan_hash, 'duplicate', p_duplicate, 'unchanged', p_unchanged,
+    'approval_level', p_execution.approval_level, 'rule', p_execution.rule,
+    'approval_id', (select a.approval_id from tenure.approvals a where a.execution_id = p_execution.execution_id and a.step_number is null and a.state = 'pending'),
+    'parked', p_execution.parked, 'difference', p_difference)
+$$;
+
+-- Submits a plan: freezes it, asks the rules who has to allow it, and starts it where nobody has to.
+-- The text is what is stored and hashed. Same key and same plan: the same execution. p_supersedes: an execution of the same purpose that has not started and gives way to this one.
+create or replace function tenure.execution_submit(
+  p_plan text, p_key text default null, p_plan_hash text default null, p_supersedes uuid default null, p_start_after timestamptz default null, p_start_before timestamptz default null,
+  p_metadata jsonb default '{}', p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_plan   jsonb;
+  v_hash   text;
+  v_key    text := p_key;
+  v_old    tenure.executions;
+  v_new    tenure.executions;
+  v_difference jsonb;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  if p_on_behalf_of is not null then
+    perform tenure.check_acted_for(p_on_behalf_of);
+  end if;
+  v_plan := tenure.plan_check(p_plan);
+  v_hash := tenure.text_hash(p_plan);
+  if p_plan_hash is not null and p_plan_hash <> v_hash then
+    perform tenure.refuse('plan_hash_mismatch', format('The plan has the hash %s, not %s.', v_hash, left(p_plan_hash, 100)),
+      'The database computes it over the text it was given; somebody meant another plan.', 'Look at what was sent; submit it under its own hash.');
+  end if;
+  if p_key is null then
+    v_key := tenure.execution_key(v_caller.tenant_id, v_caller.principal, v_hash);
+  elsif tenure.is_blank(p_key) or length(p_key) > tenure.limit_of('key_chars_max') then
+    perform tenure.refuse(case when tenure.is_blank(p_key) then 'name_blank' else 'name_invalid' end, 'The key is blank or too long.',
+      format('It has 1 to %s characters (key_chars_max).', tenure.limit_of('key_chars_max')), 'Give another, or none.');
+  end if;
+  if p_start_before <= greatest(p_start_after, v_now) or not isfinite(p_start_after) or not isfinite(p_start_before) then
+    perform tenure.refuse('range_invalid', format('It may start from %s to %s.', coalesce(p_start_after::text, 'now'), p_start_before), 'The window ends after it begins, and not in the past.', 'Give a later end.');
+  end if;
+  perform tenure.check_payload('metadata', coalesce(p_metadata, '{}')::json, tenure.limit_of('metadata_bytes_max'));
+
+  if p_supersedes is not null then
+    v_old := tenure.execution_locked(v_caller.tenant_id, p_supersedes);
+    if v_old.plan_hash = v_hash and v_old.ended_at is null then
+      return tenure.submission_shown(v_old, false, true, null);
+    end if;
+    perform tenure.check_supersedes(v_caller, v_old, v_plan);
+    v_difference := tenure.plan_difference((select p.plan_snapshot from tenure.plans p where p.execution_id = v_old.execution_id), v_plan);
+    perform tenure.execution_call_off(v_now, v_caller.principal, v_old.execution_id, 'superseded', format('A new plan, %s, takes its place.', v_hash));
+  end if;
+
+  v_new := tenure.execution_freeze_plan(v_caller, v_now, p_plan, v_plan, v_hash, v_key, case when p_key is null then 'derived' else 'given' end, p_start_after, p_start_before,
+    coalesce(p_metadata, '{}'), p_on_behalf_of, p_supersedes, null);
+  -- One that stands already has told of itself.
+  if v_new.chain_length > 0 then
+    if v_new.plan_hash <> v_hash then
+      perform tenure.refuse('plan_differs', format('The key names execution %s, whose plan has the hash %s; yours has %s.', v_new.execution_id, v_new.plan_hash, v_hash),
+        'A key stands for one plan until its execution failed, was cancelled or rejected.', 'Use another key, or look at that execution.');
+    end if;
+    return tenure.submission_shown(v_new, true, false, null);
+  end if;
+  if p_supersedes is not null then
+    update tenure.executions e set superseded_by = v_new.execution_id where e.execution_id = p_supersedes;
+  end if;
+  v_new := tenure.execution_admit(v_now, v_caller.principal, v_new.execution_id);
+  return tenure.submission_shown(v_new, false, false, v_difference);
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
+-- Refuses to put a plan in the place of an execution that has started, or that is about something else.
+create or replace function tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) returns void
+language plpgsql
+as $$
+begin
+  if p_old.state not in ('pending', 'awaiting_approval', 'approved') then
+    perform tenure.refuse('state_conflict', format('Execution %s is %s and cannot be superseded.', p_old.execution_id, p_old.state), 'That is possible until it starts.',
+      case when p_old.ended_at is null then 'Cancel it, or wait for its end.' else 'Submit the plan without superseding anything.' end);
+  end if;
+  if p_old.purpose <> p_plan ->> 'purpose' then
+    perform tenure.refuse('state_conflict', format('Execution %s is for %L, the new plan for %L.', p_old.execution_id, p_old.purpose, p_plan ->> 'purpose'),
+      'A plan takes the place of one for the same purpose.', 'Submit it by itself, and withdraw the other.');
+  end if;
+  if p_old.requested_by <> p_caller.principal and not (tenure.acts_as('tenure_operator') or tenure.acts_as('tenure_admin') or tenure.is_trusted()) then
+    perform tenure.refuse('not_permitted', format('Execution %s was requested by %s.', p_old.execution_id, p_old.requested_by), 'Who requested it, or an operator, puts another in its place.', 'Ask one of them.');
+  end if;
+end
+$$;
+
+-- Writes an execution with its frozen plan and its steps. Answers what has the key: the new one, or who was there before.
+create or replace function tenure.execution_freeze_plan(
+  p_caller tenure.caller_identity, p_now timestamptz, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamptz, p_start_before timestamptz,
+  p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid) returns tenure.executions
+language plpgsql
+as $$
+declare
+  v_id     uuid := tenure.new_id(p_now);
+  v_terms  record;
+  v_policy tenure.timeout_policies;
+  v_class  text;
+  v_row    tenure.executions;
+  v_steps  tenure.plan_step[];
+begin
+  select array_agg(s order by s.step_number) into v_steps from tenure.plan_steps(p_plan) s;
+  select s.action_class into v_class from unnest(v_steps) s order by tenure.class_reach(s.action_class) desc limit 1;
+  v_terms := tenure.plan_terms(p_caller.tenant_id, p_caller.principal, p_plan);
+  v_policy := tenure.timeout_policy(p_caller.tenant_id, p_plan ->> 'sla_class', v_class);
+  loop
+    select e.* into v_row from tenure.executions e where e.tenant_id = p_caller.tenant_id and e.idempotency_key = p_key and e.key_held;
+    exit when found;
+    if v_terms.level >= 2 and not p_plan ? 'runbook_ref' then
+      perform tenure.refuse('runbook_required', format('The plan needs an approval of level %s and names no runbook.', v_terms.level),
+        format('The rule %s asks for it; whoever reviews the plan must see what to do when it goes wrong.', v_terms.rule), 'Add runbook_ref to the plan.');
+    end if;
+    perform tenure.check_targets(p_caller.tenant_id, p_plan);
+    perform tenure.check_job(format(' of steps[%s]', s.step_number - 1), p_now, tenure.step_payload(s.payload, v_id, s.step_number, s.step_id, s.action, s.target_type, p_hash, 9007199254740991)::json, 'step', 0, p_now, null, coalesce(s.attempts_max, 1),
+      'safe_metadata', 'job', 'tenure', array[s.target_ref, s.payload_ref], array[p_plan ->> 'correlation_id'], null) from unnest(v_steps) s;
+    perform tenure.plan_lanes(p_caller, p_plan);
+    insert into tenure.executions (execution_id, tenant_id, purpose, plan_hash, idempotency_key, key_origin, state, sla_class, action_class, mode, priority, on_step_failure, approval_level, rule,
+      runbook_ref, correlation_id, generator, requested_by, on_behalf_of, via, start_after, start_before, start_window, plan_size_bytes, step_count, target_count, steps_open, timeout_ms, metadata,
+      supersedes, retry_of, created_at, last_transition_at, last_transition_by, chain_hash)
+    select v_id, p_caller.tenant_id, p_plan ->> 'purpose', p_hash, p_key, p_key_origin, 'pending', p_plan ->> 'sla_class', v_class, coalesce(p_plan ->> 'mode', 'background'),
+           tenure.priority_of(coalesce(p_plan ->> 'priority', 'normal')), coalesce(p_plan ->> 'on_step_failure', 'stop'), v_terms.level, v_terms.rule, p_plan ->> 'runbook_ref', p_plan ->> 'correlation_id',
+           p_plan ->> 'generator', p_caller.principal, nullif(p_on_behalf_of, ''), nullif(current_setting('tenure.via', true), ''), p_start_after, p_start_before, v_terms.start_window,
+           octet_length(p_text), cardinality(v_steps), (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s), cardinality(v_steps), v_policy.execution_timeout_ms, p_metadata,
+           p_supersedes, p_retry_of, p_now, p_now, p_caller.principal, sha256(convert_to('tenure/execution/' || v_id, 'UTF8'))
+    on conflict (tenant_id, idempotency_key) where key_held do nothing
+    returning * into v_row;
+    continue when not found;
+    insert into tenure.plans (execution_id, tenant_id, plan) values (v_id, p_caller.tenant_id, p_text);
+    insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, executor, payload, payload_ref, effects, attempts_max, timeout_seconds,
+      renewals_max, priority, approval_level, rule, lock_target, lock_action, compensation_note, needs_left)
+    select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.payload, s.payload_ref, s.effects, s.attempts_max,
+           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max, v_row.priority, r.level, r.rule, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
+      from unnest(v_steps) s
+      join tenure.plan_rules(p_caller.tenant_id, p_caller.principal, p_plan) r on r.step_number = s.step_number
+      cross join lateral tenure.timeout_policy(p_caller.tenant_id, v_row.sla_class, s.action_class) p;
+    insert into tenure.step_needs (execution_id, needs_number, step_number, tenant_id)
+    select v_id, o.step_number, s.step_number, p_caller.tenant_id
+      from unnest(v_steps) s cross join lateral unnest(s.needs) n (id) join unnest(v_steps) o on o.step_id = n.id;
+    insert into tenure.lock_targets (tenant_id, target)
+    select distinct p_caller.tenant_id, s.lock_target from unnest(v_steps) s where s.lock_target is not null order by 2
+    on conflict do nothing;
+    perform tenure.chain_append(p_now, p_caller.principal, array[(v_id, 'execution_submitted', null, jsonb_strip_nulls(jsonb_build_object('plan_hash', p_hash, 'purpose', v_row.purpose, 'steps',
+      v_row.step_count, 'approval_level', v_row.approval_level, 'rule', v_row.rule, 'on_behalf_of', v_row.on_behalf_of, 'supersedes', p_supersedes, 'retry_of', p_retry_of, 'via', v_row.via)))::tenure.execution_told]);
+    exit;
+  end loop;
+  return v_row;
+end
+$$;
+
+-- Asks for the approval that the rules want, or records that they want none, and goes on.
+create or replace function tenure.execution_admit(p_now timestamptz, p_actor text, p_execution_id uuid) returns tenure.executions
+language plpgsql
+as $$
+declare
+  v_row   tenure.executions;
+  v_terms record;
+  v_plan  tenure.plans;
+begin
+  select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;
+  select p.* into strict v_plan from tenure.plans p where p.execution_id = p_execution_id;
+  if v_row.approval_level = 0 then
+    insert into tenure.approvals (approval_id, tenant_id, execution_id, plan_hash, plan_snapshot_hash, level, rule, auto_approved, state, created_at, decided_at, decided_by, reason)
+    values (tenure.new_id(p_now), v_row.tenant_id, p_execution_id, v_plan.plan_hash, v_plan.plan_snapshot_hash, 0, v_row.rule, true, 'approved', p_now, p_now, 'policy', format('The rule %s asks for no approval.', v_row.rule));
+    perform tenure.execution_move(p_now, 'policy', p_execution_id, 'approved', null, null);
+    perform tenure.chain_append(p_now, 'policy', array[
+      (p_execution_id, 'approval_approved', null, jsonb_build_object('rule', v_row.rule, 'plan_hash', v_row.plan_hash, 'auto_approved', true))::tenure.execution_told,
+      (p_execution_id, 'execution_approved', null, jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
+    perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
+  else
+    v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requested_by, v_plan.plan_snapshot);
+    perform tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
+    perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
+    perform tenure.chain_append(p_now, p_actor, array[
+      (p_execution_id, 'approval_requested', null, jsonb_build_object('level', v_row.approval_level, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_row.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told]);
+    perform tenure.executions_schedule(p_now, array[p_execution_id]);
+  end if;
+  select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;
+  return v_row;
+end
+$$;
+
+-- One transition of an execution. What goes with an end is written with it: its key is free, or stays taken.
+create or replace function tenure.execution_move(p_now timestamptz, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) returns void
+language sql
+as $$
+  update tenure.executions e
+     set state = p_state, last_state = e.state, last_transition_at = p_now, last_transition_by = p_actor,
+         approved_at = case p_state when 'approved' then p_now else e.approved_at end,
+         ended_at = case when p_state in ('succeeded', 'partially_failed', 'failed', 'cancelled', 'rejected') then greatest(p_now, e.started_at) end,
+         cancelled_at = case p_state when 'cancelled' then greatest(p_now, e.started_at) end, cancelled_by = case p_state when 'cancelled' then p_actor end,
+         reason_code = coalesce(p_reason_code, e.reason_code), reason = coalesce(p_reason, e.reason), parked = null,
+         next_at = case when p_state in ('succeeded', 'partially_failed', 'failed', 'cancelled', 'rejected') then null else e.next_at end,
+         key_held = e.key_held and not (p_state in ('failed', 'cancelled', 'rejected') or (p_state = 'succeeded' and e.key_origin = 'derived'))
+   where e.execution_id = p_execution_id
+$$;
+
+-- What a plan would meet if it were submitted now. Writes nothing.
+create or replace function tenure.execution_preview(p_plan text) returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_plan   jsonb;
+  v_terms  record;
+  v_class  text;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  perform tenure.check_tenant(v_caller.tenant_id);
+  v_plan := tenure.plan_check(p_plan);
+  v_terms := tenure.plan_terms(v_caller.tenant_id, v_caller.principal, v_plan);
+  select s.action_class into v_class from tenure.plan_steps(v_plan) s order by tenure.class_reach(s.action_class) desc limit 1;
+  return jsonb_build_object('plan_hash', tenure.text_hash(p_plan), 'approval_level', v_terms.level, 'rule', v_terms.rule, 'roles', v_terms.roles, 'quorum', v_terms.quorum,
+    'expires_seconds', v_terms.expires_seconds, 'window', v_terms.start_window, 'opens_at', tenure.window_opens(v_terms.start_window, v_now),
+    'frozen', (select f.reason from tenure.freezes f where f.tenant_id = v_caller.tenant_id and f.ended_at is null and (f.until is null or f.until > v_now)),
+    'runbook_missing', v_terms.level >= 2 and not v_plan ? 'runbook_ref',
+    'timeout_seconds', (tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', v_class)).execution_timeout_ms / 1000.0,
+    'steps', (select jsonb_agg(jsonb_build_object('step_id', s.step_id, 'rule', r.rule, 'level', r.level, 'effects', s.effects, 'attempts_max', s.attempts_max,
+                'timeout_seconds', coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer),
+                'lock_key', 'lock:v1:' || v_caller.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end,
+                'held_by', (select l.owner from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = s.lock_target and (l.action in ('', s.lock_action) or s.lock_action = '') limit 1)) order by s.step_number)
+                from tenure.plan_steps(v_plan) s
+                join tenure.plan_rules(v_caller.tenant_id, v_caller.principal, v_plan) r on r.step_number = s.step_number
+                cross join lateral tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', s.action_class) p));
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;

@@ -1,0 +1,350 @@
+-- Steps become jobs: approvals of single steps, locks, the start of an execution, the jobs themselves.
+
+-- Starts steps whose needs are met: asks for the approvals that are missing, takes locks or waits for them, and makes jobs of the rest. The caller holds the executions and the targets.
+-- p_granted: the lock is theirs already to take. Answers what is to be told, and the steps whose job was refused: they have failed.
+create or replace function tenure.steps_dispatch(
+  p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_execs   uuid[] := p_execs;
+  v_numbers integer[] := p_numbers;
+  v_go      record;
+  v_made    record;
+begin
+  refused_execs := '{}';
+  refused_numbers := '{}';
+  -- Steps that need an approval of their own, and have none yet.
+  if exists (select from unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n where s.approval_level = 3) then
+    v_go := tenure.steps_ask(p_now, p_execs, p_numbers, told);
+    told := v_go.told; v_execs := v_go.execs; v_numbers := v_go.numbers;
+  end if;
+  if cardinality(v_execs) = 0 then
+    return;
+  end if;
+
+  if exists (select from unnest(v_execs, v_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n where s.lock_target is not null) then
+    v_go := tenure.steps_lock(p_now, v_execs, v_numbers, p_granted, told);
+    told := v_go.told; v_execs := v_go.execs; v_numbers := v_go.numbers;
+  end if;
+  if cardinality(v_execs) = 0 then
+    return;
+  end if;
+  told := told || tenure.executions_start(p_now, p_actor, v_execs);
+
+  update tenure.approvals a set consumed_at = greatest(p_now, a.decided_at)
+    from unnest(v_execs, v_numbers) t (e, n)
+   where a.execution_id = t.e and a.step_number = t.n and a.state = 'approved' and a.consumed_at is null;
+  for v_go in
+    select s.tenant_id, array_agg(s.execution_id order by s.execution_id, s.step_number) as execs, array_agg(s.step_number order by s.execution_id, s.step_number) as numbers
+      from unnest(v_execs, v_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
+     group by s.tenant_id order by s.tenant_id
+  loop
+    v_made := tenure.steps_enqueue(p_now, v_go.tenant_id, v_go.execs, v_go.numbers);
+    told := told || v_made.told;
+    refused_execs := refused_execs || v_made.refused_execs;
+    refused_numbers := refused_numbers || v_made.refused_numbers;
+  end loop;
+end
+$$;
+
+-- Asks for the approval of single steps, where it is missing. Answers the steps that need none any more.
+create or replace function tenure.steps_ask(p_now timestamptz, p_execs uuid[], p_numbers integer[], inout told tenure.execution_told[], out execs uuid[], out numbers integer[])
+language plpgsql
+as $$
+declare
+  v_step  record;
+  v_row   tenure.executions;
+  v_plan  tenure.plans;
+  v_terms record;
+begin
+  execs := '{}';
+  numbers := '{}';
+  for v_step in
+    select s.execution_id, s.step_number, s.rule, s.approval_level < 3 or exists (
+             select from tenure.approvals a where a.execution_id = s.execution_id and a.step_number = s.step_number and a.state = 'approved' and a.consumed_at is null) as allowed
+      from unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
+     order by s.execution_id, s.step_number
+  loop
+    if v_step.allowed then
+      execs := execs || v_step.execution_id;
+      numbers := numbers || v_step.step_number;
+      continue;
+    end if;
+    select e.* into v_row from tenure.executions e where e.execution_id = v_step.execution_id;
+    select p.* into v_plan from tenure.plans p where p.execution_id = v_step.execution_id;
+    select r.roles, r.quorum, r.expires_seconds into v_terms from tenure.plan_rules(v_row.tenant_id, v_row.requested_by, v_plan.plan_snapshot) r where r.step_number = v_step.step_number;
+    perform tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3,
+      array(select distinct x from unnest(v_terms.roles || array(select jsonb_array_elements_text(coalesce(v_plan.plan_snapshot -> 'approval_roles', '[]')))) x order by x),
+      v_terms.quorum, v_terms.expires_seconds, v_step.rule);
+    update tenure.steps s set state = 'awaiting_approval' where s.execution_id = v_step.execution_id and s.step_number = v_step.step_number;
+    perform tenure.executions_schedule(p_now, array[v_step.execution_id]);
+    told := told || (v_step.execution_id, 'approval_requested', v_step.step_number,
+      jsonb_build_object('level', 3, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_step.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told;
+  end loop;
+end
+$$;
+
+-- Takes the locks of steps, or puts them into the line of those who wait. The caller holds the targets. Answers the steps that may go, those without a lock included.
+-- A whole target excludes everything at it; one action only itself and the whole. Nobody overtakes who waits already.
+create or replace function tenure.steps_lock(
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out execs uuid[], out numbers integer[])
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_wait record;
+begin
+  delete from tenure.locks l
+   using unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
+   where l.tenant_id = s.tenant_id and l.target = s.lock_target and l.execution_id is null and l.expires_at <= p_now;
+  with wanted as materialized (
+    select s.execution_id, s.step_number, s.tenant_id, s.step_id, s.lock_target, s.lock_action, s.priority, s.timeout_seconds, e.timeout_at, e.timeout_ms, t.place
+      from unnest(p_execs, p_numbers) with ordinality t (e, n, place)
+      join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
+      join tenure.executions e on e.execution_id = s.execution_id
+  ), judged as (
+    select w.*, w.lock_target is null or p_granted or (
+             not exists (select from tenure.locks l where l.tenant_id = w.tenant_id and l.target = w.lock_target and (l.action in ('', w.lock_action) or w.lock_action = ''))
+             and not exists (select from tenure.steps b where b.tenant_id = w.tenant_id and b.lock_target = w.lock_target and b.state = 'blocked')
+             and case when w.lock_action = '' then row_number() over at_target = 1
+                      else count(*) filter (where w.lock_action = '') over at_target = 0 and row_number() over (partition by w.tenant_id, w.lock_target, w.lock_action order by w.priority desc, w.place) = 1 end) as granted
+      from wanted w
+    window at_target as (partition by w.tenant_id, w.lock_target order by w.priority desc, w.place)
+  ), taken as (
+    insert into tenure.locks (tenant_id, target, action, fence, owner, execution_id, step_number, acquired_at, expires_at)
+    select j.tenant_id, j.lock_target, j.lock_action, nextval('tenure.lock_fence'), j.execution_id || '/' || j.step_id, j.execution_id, j.step_number, p_now,
+           coalesce(j.timeout_at, p_now + make_interval(secs => j.timeout_ms / 1000.0)) + make_interval(secs => j.timeout_seconds)
+      from judged j where j.granted and j.lock_target is not null
+    returning execution_id, step_number, fence
+  ), fenced as (
+    update tenure.steps s set fence = t.fence from taken t where s.execution_id = t.execution_id and s.step_number = t.step_number
+  )
+  select array_agg(j.execution_id order by j.place) filter (where j.granted) as go_execs, array_agg(j.step_number order by j.place) filter (where j.granted) as go_numbers,
+         array_agg(j.execution_id order by j.priority desc, j.place) filter (where not j.granted) as execs, array_agg(j.step_number order by j.priority desc, j.place) filter (where not j.granted) as numbers
+    into v_wait from judged j;
+  execs := coalesce(v_wait.go_execs, '{}');
+  numbers := coalesce(v_wait.go_numbers, '{}');
+  if v_wait.execs is not null then
+    with line as (
+      select t.e, t.n, nextval('tenure.block_order') as turn from unnest(v_wait.execs, v_wait.numbers) t (e, n)
+    ), blocked as (
+      update tenure.steps s set state = 'blocked', blocked_order = l.turn, blocked_at = p_now from line l where s.execution_id = l.e and s.step_number = l.n
+      returning s.execution_id, s.step_number, s.tenant_id, s.lock_target
+    )
+    select told || array_agg((b.execution_id, 'step_blocked', b.step_number, jsonb_strip_nulls(jsonb_build_object('target', b.lock_target, 'held_by',
+             (select l.owner from tenure.locks l where l.tenant_id = b.tenant_id and l.target = b.lock_target limit 1))))::tenure.execution_told order by b.execution_id, b.step_number)
+      into told from blocked b;
+  end if;
+end
+$$;
+
+-- Starts approved executions: their approval is used up in this very moment. Answers what is to be told.
+create or replace function tenure.executions_start(p_now timestamptz, p_actor text, p_execs uuid[]) returns tenure.execution_told[]
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_ids  uuid[] := array(select e.execution_id from tenure.executions e where e.execution_id = any (p_execs) and e.state = 'approved');
+  v_used record;
+begin
+  if cardinality(v_ids) = 0 then
+    return '{}';
+  end if;
+  with used as (
+    update tenure.approvals a set consumed_at = greatest(p_now, a.decided_at)
+      from tenure.executions e
+     where e.execution_id = any (v_ids) and a.execution_id = e.execution_id and a.step_number is null and a.plan_hash = e.plan_hash and a.state = 'approved' and a.consumed_at is null
+    returning a.execution_id, a.approval_id, a.consumed_at
+  )
+  select array_agg(u.consumed_at order by u.execution_id) as times, array_agg(u.execution_id order by u.execution_id) as ids,
+         array_agg(x.told order by u.execution_id, x.place) as told
+    into v_used
+    from used u
+    cross join lateral (values (1, (u.execution_id, 'execution_started', null, jsonb_build_object('approval_id', u.approval_id, 'started_at', u.consumed_at))::tenure.execution_told),
+                               (2, (u.execution_id, 'execution_running', null, jsonb_build_object('from', 'approved', 'to', 'running'))::tenure.execution_told)) x (place, told);
+  -- One without an approval to use up is refused by the trigger of the table.
+  update tenure.executions e
+     set state = 'running', last_state = e.state, last_transition_at = p_now, last_transition_by = p_actor, started_at = t.at, parked = null, timeout_at = t.at + t.allowed, next_at = t.at + t.allowed
+    from (select x.execution_id, coalesce(u.at, p_now) as at, make_interval(secs => x.timeout_ms / 1000.0) as allowed
+            from tenure.executions x left join unnest(v_used.ids, v_used.times) u (id, at) on u.id = x.execution_id
+           where x.execution_id = any (v_ids)) t
+   where e.execution_id = t.execution_id;
+  return v_used.told;
+end
+$$;
+
+-- Makes the jobs of steps of one tenant. If they are refused together, each is asked for itself; one that is refused has failed with the refusal's code.
+create or replace function tenure.steps_enqueue(
+  p_now timestamptz, p_tenant_id integer, p_execs uuid[], p_numbers integer[], out told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_caller tenure.caller_identity;
+  v_jobs   record;
+  v_new    record;
+  v_one    record;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  told := '{}'; refused_execs := '{}'; refused_numbers := '{}';
+  v_caller.tenant_id := p_tenant_id;
+  v_caller.principal := 'execution';
+  v_caller.scope := 'execution';
+  begin
+    select array_agg(s.kind order by t.place) as kinds,
+           array_agg(tenure.step_payload(s.payload, s.execution_id, s.step_number, s.step_id, s.action, s.target_type, e.plan_hash, s.fence)::json order by t.place) as payloads,
+           array_agg('step ' || s.execution_id || ' ' || s.step_number order by t.place) as keys, array_agg(s.executor order by t.place) as executors,
+           array_agg(e.priority::integer order by t.place) as priorities, array_agg(s.target_ref order by t.place) as target_refs, array_agg(s.payload_ref order by t.place) as payload_refs,
+           array_agg(s.attempts_max::integer order by t.place) as attempts_max, array_agg(e.correlation_id order by t.place) as correlations, array_agg(e.execution_id order by t.place) as workflows,
+           array_agg('tenure.execution'::text order by t.place) as systems, array_agg(s.timeout_seconds order by t.place) as timeouts,
+           array_agg(case s.effects when 'once' then 'fail' end order by t.place) as on_lost, array_agg(s.renewals_max order by t.place) as renewals
+      into v_jobs
+      from unnest(p_execs, p_numbers) with ordinality t (e, n, place)
+      join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
+      join tenure.executions e on e.execution_id = t.e;
+    v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_tenant_id), p_now, v_jobs.kinds, v_jobs.payloads, v_jobs.keys, v_jobs.executors, v_jobs.priorities, null, null, null, v_jobs.target_refs,
+      v_jobs.payload_refs, null, v_jobs.attempts_max, v_jobs.correlations, null, null, v_jobs.workflows, null, null, null, v_jobs.systems, null, null, v_jobs.timeouts, null, v_jobs.on_lost,
+      v_jobs.renewals, 'fail');
+    if v_new.unmade <> '{}' then
+      perform tenure.refuse('key_taken', 'Another job has the key of the step.', 'Keys that begin with "step" and an execution are for steps.', 'Cancel that job, and retry the execution.');
+    end if;
+    -- The kind may have got another executor since, and so another lane.
+    update tenure.lanes l set stepped = true
+     where not l.stepped and l.lane = any (array(select distinct j.lane from tenure.jobs j where j.job_id = any (v_new.ids)));
+    with made as (
+      update tenure.steps s
+         set state = 'running', job_id = n.job_id, queued_at = p_now, dispatches = s.dispatches + 1, blocked_order = null, blocked_at = null
+        from unnest(p_execs, p_numbers, v_new.ids) with ordinality n (e, n, job_id, place)
+       where s.execution_id = n.e and s.step_number = n.n
+      returning n.place, s.execution_id, s.step_number, s.job_id, s.fence, s.lock_target
+    )
+    select array_agg((m.execution_id, 'step_queued', m.step_number, jsonb_strip_nulls(jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)))::tenure.execution_told order by m.place)
+      into told from made m;
+    return;
+  exception when others then
+    get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+    if v_state not like 'TN%' then
+      raise;
+    end if;
+  end;
+
+  if cardinality(p_execs) > 1 then
+    for v_at in 1 .. cardinality(p_execs) loop
+      v_one := tenure.steps_enqueue(p_now, p_tenant_id, p_execs[v_at : v_at], p_numbers[v_at : v_at]);
+      told := told || v_one.told;
+      refused_execs := refused_execs || v_one.refused_execs;
+      refused_numbers := refused_numbers || v_one.refused_numbers;
+    end loop;
+    return;
+  end if;
+  update tenure.steps s
+     set state = 'failed', ended_at = p_now, blocked_order = null, blocked_at = null, error_code = tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code', error_class = 'refused',
+         error_message = tenure.cut_text(v_what || ' ' || v_why, tenure.limit_of('error_message_bytes_max')::integer)
+   where s.execution_id = p_execs[1] and s.step_number = p_numbers[1]
+  returning array[(s.execution_id, 'step_failed', s.step_number, jsonb_build_object('error_code', s.error_code, 'error_message', left(s.error_message, 500)))::tenure.execution_told] into told;
+  refused_execs := p_execs;
+  refused_numbers := p_numbers;
+end
+$$;
+
+-- Who is next at a target that was freed. An execution that somebody else holds is not waited for: the target keeps a mark, and the next tick hands over.
+create or replace function tenure.lock_hand_over(
+  p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_next record;
+  v_exec tenure.executions;
+  v_done record;
+begin
+  refused_execs := '{}'; refused_numbers := '{}';
+  loop
+    select s.execution_id, s.step_number, s.lock_action into v_next
+      from tenure.steps s
+     where s.tenant_id = p_tenant_id and s.lock_target = p_target and s.state = 'blocked'
+     order by s.priority desc, s.blocked_order limit 1;
+    exit when not found;
+    exit when exists (select from tenure.locks l where l.tenant_id = p_tenant_id and l.target = p_target and (l.action in ('', v_next.lock_action) or v_next.lock_action = '')
+                         and (l.execution_id is not null or l.expires_at > p_now));
+    select e.* into v_exec from tenure.executions e where e.execution_id = v_next.execution_id for no key update skip locked;
+    if not found then
+      update tenure.lock_targets t set owing = true where t.tenant_id = p_tenant_id and t.target = p_target and not t.owing;
+      return;
+    end if;
+    -- Somebody had it before us, and may have ended it meanwhile.
+    continue when not exists (select from tenure.steps s where s.execution_id = v_next.execution_id and s.step_number = v_next.step_number and s.state = 'blocked');
+    update tenure.steps s set state = 'waiting', blocked_order = null, blocked_at = null where s.execution_id = v_next.execution_id and s.step_number = v_next.step_number;
+    if v_exec.state = 'approved' and tenure.execution_parks(p_now, v_exec) then
+      continue;
+    end if;
+    v_done := tenure.steps_dispatch(p_now, p_actor, array[v_next.execution_id], array[v_next.step_number], true, told);
+    told := v_done.told;
+    refused_execs := refused_execs || v_done.refused_execs;
+    refused_numbers := refused_numbers || v_done.refused_numbers;
+  end loop;
+end
+$$;
+
+-- Whether an approved execution must not start now: frozen, or outside its window. Then it is parked, and says so. The caller holds it.
+create or replace function tenure.execution_parks(p_now timestamptz, p_execution tenure.executions) returns boolean
+language plpgsql
+as $$
+declare
+  v_why   text;
+  v_opens timestamptz := greatest(tenure.window_opens(p_execution.start_window, p_now), p_execution.start_after);
+begin
+  if exists (select from tenure.freezes f where f.tenant_id = p_execution.tenant_id and f.ended_at is null and (f.until is null or f.until > p_now)) then
+    v_why := 'freeze';
+  elsif v_opens > p_now then
+    v_why := 'window';
+  end if;
+  if v_why is null then
+    return false;
+  end if;
+  if p_execution.parked is distinct from v_why then
+    update tenure.executions e set parked = v_why where e.execution_id = p_execution.execution_id;
+    perform tenure.chain_append(p_now, 'policy', array[(p_execution.execution_id, 'execution_parked', null, jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.execution_told]);
+  end if;
+  -- Steps that stood in a line stand there no longer: they ask again when it starts.
+  update tenure.steps s set state = 'waiting', blocked_order = null, blocked_at = null where s.execution_id = p_execution.execution_id and s.state = 'blocked';
+  perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
+  return true;
+end
+$$;
+
+-- Begins approved executions that may start now. The caller holds them.
+create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[]) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_exec  tenure.executions;
+  v_go    uuid[] := '{}';
+  v_ready record;
+  v_done  record;
+begin
+  for v_exec in select e.* from tenure.executions e where e.execution_id = any (p_ids) and e.state = 'approved' order by e.execution_id loop
+    if v_exec.start_before <= p_now then
+      perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed', format('It had to start before %s.', v_exec.start_before));
+    elsif not tenure.execution_parks(p_now, v_exec) then
+      v_go := v_go || v_exec.execution_id;
+    end if;
+  end loop;
+  if cardinality(v_go) = 0 then
+    return;
+  end if;
+  update tenure.executions e set parked = null where e.execution_id = any (v_go) and e.parked is not null;
+  perform from tenure.lock_targets t
+    join (select distinct s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = any (v_go) and s.state = 'waiting' and s.needs_left = 0 and s.lock_target is not null) w
+      on w.tenant_id = t.tenant_id and w.lock_target = t.target
+   order by t.tenant_id, t.target for no key update of t;
+  select coalesce(array_agg(s.execution_id order by s.execution_id, s.step_number), '{}') as execs, coalesce(array_agg(s.step_number order by s.execution_id, s.step_number), '{}') as numbers into v_ready
+    from tenure.steps s where s.execution_id = any (v_go) and s.state = 'waiting' and s.needs_left = 0;
+  v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, '{}');
+  perform tenure.executions_advance(p_now, p_actor, v_done.refused_execs, v_done.refused_numbers, array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.told);
+  perform tenure.executions_schedule(p_now, v_go);
+end
+$$;

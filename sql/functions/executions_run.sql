@@ -1,0 +1,333 @@
+-- How executions go on: in the transaction in which the job of a step ends. Whoever changes an execution holds its row; rows are locked in the order
+-- executions (by id), lock_targets (by name), and after that executions of others only where nobody is in the way.
+
+-- Tells what happened: to the chain of each execution, and to the stream of events. The caller holds the executions.
+create or replace function tenure.chain_append(p_now timestamptz, p_actor text, p_told tenure.execution_told[]) returns void
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_at text := to_char(p_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+begin
+  if p_told is null or cardinality(p_told) = 0 then
+    return;
+  end if;
+  with numbered as (
+    select t.execution_id, t.kind, t.step_number, t.data, e.tenant_id, e.chain_hash as seed, (e.chain_length + row_number() over (partition by t.execution_id order by t.n))::integer as seq
+      from unnest(p_told) with ordinality t (execution_id, kind, step_number, data, n)
+      join tenure.executions e on e.execution_id = t.execution_id
+  ), bodies as (
+    select n.*, jsonb_build_object('seq', n.seq, 'at', v_at, 'kind', n.kind, 'actor', p_actor, 'step',
+             (select s.step_id from tenure.steps s where s.execution_id = n.execution_id and s.step_number = n.step_number), 'data', coalesce(n.data, '{}'))::text as body
+      from numbered n
+  ), linked as materialized (
+    select b.*, tenure.chain_hash(b.seed, b.body) over (partition by b.execution_id order by b.seq) as hash from bodies b
+  ), kept as (
+    insert into tenure.execution_events (execution_id, seq, tenant_id, at, kind, step_number, body, hash)
+    select l.execution_id, l.seq, l.tenant_id, p_now, l.kind, l.step_number, l.body, l.hash from linked l
+  ), told as (
+    insert into tenure.events (at, tenant_id, kind, actor, subject, data)
+    select p_now, l.tenant_id, regexp_replace(l.kind, '^([a-z]+)_', '\1.'), p_actor, l.execution_id::text,
+           (l.body::jsonb -> 'data') || jsonb_strip_nulls(jsonb_build_object('seq', l.seq, 'step', l.body::jsonb -> 'step'))
+      from linked l order by l.execution_id, l.seq
+  )
+  update tenure.executions e set chain_length = h.seq, chain_hash = h.hash
+    from (select distinct on (l.execution_id) l.execution_id, l.seq, l.hash from linked l order by l.execution_id, l.seq desc) h
+   where e.execution_id = h.execution_id;
+end
+$$;
+
+-- Holds executions, and the targets of these jobs' steps and of those that may follow them. Nobody waits long for a transaction that keeps one: then the answer is false, and nothing is held.
+create or replace function tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) returns boolean
+language plpgsql
+set lock_timeout = '1s'
+set enable_seqscan = off
+as $$
+begin
+  perform from tenure.executions e where e.execution_id = any (p_ids) order by e.execution_id for no key update;
+  perform from tenure.lock_targets t
+    join (select distinct x.tenant_id, x.lock_target
+            from (select s.tenant_id, s.lock_target from tenure.steps s where s.job_id = any (p_job_ids) and s.lock_target is not null
+                  union all
+                  select d.tenant_id, d.lock_target
+                    from tenure.steps s
+                    join tenure.step_needs n on n.execution_id = s.execution_id and n.needs_number = s.step_number
+                    join tenure.steps d on d.execution_id = n.execution_id and d.step_number = n.step_number
+                   where s.job_id = any (p_job_ids) and d.lock_target is not null and d.state = 'waiting') x) w on w.tenant_id = t.tenant_id and w.lock_target = t.target
+   order by t.tenant_id, t.target for no key update of t;
+  return true;
+exception when lock_not_available or deadlock_detected then
+  return false;
+end
+$$;
+
+-- Follows up the ends of step jobs, in the transaction of the end. Jobs that belong to no step are passed over. Whoever ends jobs calls it where lanes.stepped says so.
+create or replace function tenure.steps_end(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_ids uuid[];
+begin
+  select array_agg(distinct s.execution_id order by s.execution_id) into v_ids from tenure.steps s where s.job_id = any (p_job_ids) and s.state = 'running';
+  if v_ids is null then
+    return;
+  end if;
+  if tenure.executions_hold(v_ids, p_job_ids) then
+    perform tenure.executions_follow(p_now, p_actor, v_ids, p_job_ids);
+  else
+    insert into tenure.step_marks (job_id, tenant_id, at)
+    select s.job_id, s.tenant_id, p_now from tenure.steps s where s.job_id = any (p_job_ids) and s.state = 'running'
+    on conflict (job_id) do nothing;
+  end if;
+end
+$$;
+
+-- What the ends of these jobs mean for their steps, and what follows from that. The caller holds the executions and their targets.
+create or replace function tenure.executions_follow(p_now timestamptz, p_actor text, p_ids uuid[], p_job_ids uuid[]) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_over record;
+  v_told tenure.execution_told[];
+begin
+  with ended as materialized (
+    select s.execution_id, s.step_number, a.final, a.run, a.attempt, a.owner, a.state, a.outcome, a.leased_at, a.started_at, a.ended_at, a.next_due, a.result, a.result_ref, a.error_code, a.error_class,
+           coalesce(a.error_message, a.reason) as error_message, octet_length(a.result::text) as result_bytes,
+           case
+             when a.state = 'succeeded' then 'succeeded'
+             -- It had begun and was taken away from whoever ran it: nobody knows how far it came, and it may not come twice.
+             when s.effects = 'once' and a.started_at is not null and (a.error_code in ('stale_timeout', 'cancelled_by_force') or a.outcome = 'renewals_exceeded'
+               or (a.outcome = 'cancelled' and a.error_class in ('lease', 'timeout'))) then 'unknown'
+             when a.state = 'cancelled' then case when a.started_at is null and e.stopping is not null then 'skipped' else 'cancelled' end
+             else 'failed'
+           end as becomes,
+           case when a.attempt > 1 then (select min(x.started_at) from tenure.attempts x where x.job_id = s.job_id) else a.started_at end as first_started_at
+      from tenure.steps s
+      join tenure.executions e on e.execution_id = s.execution_id
+      cross join lateral (select a.* from tenure.attempts a where a.job_id = s.job_id order by a.run desc limit 1) a
+     where s.job_id = any (p_job_ids) and s.state = 'running' and s.execution_id = any (p_ids)
+  ), changed as (
+    update tenure.steps s
+       set state = case when d.final then d.becomes else s.state end, attempt = greatest(d.attempt, s.attempt), worker = coalesce(d.owner, s.worker), started_at = coalesce(s.started_at, d.first_started_at),
+           ended_at = case when d.final and d.becomes <> 'unknown' then d.ended_at end,
+           output_summary = d.result, output_ref = d.result_ref, output_size_bytes = d.result_bytes,
+           error_code = coalesce(d.error_code, case when d.becomes = 'failed' then d.outcome end), error_class = d.error_class, error_message = d.error_message
+      from ended d
+     where s.execution_id = d.execution_id and s.step_number = d.step_number and (d.final or d.state = 'retry_waiting')
+  )
+  select array_agg(d.execution_id order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as execs,
+         array_agg(d.step_number order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as numbers,
+         array_agg(d.becomes order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as states,
+         array_agg(x.told order by d.execution_id, d.step_number, x.place) filter (where x.told is not null) as told
+    into v_over
+    from ended d
+    cross join lateral (
+      select 1 as place, (d.execution_id, 'step_started', d.step_number, jsonb_build_object('run', d.run, 'attempt', d.attempt, 'worker', d.owner, 'leased_at', d.leased_at, 'started_at', d.started_at))::tenure.execution_told as told
+       where d.started_at is not null and (d.final or d.state = 'retry_waiting')
+      union all
+      select 2, (d.execution_id, case when d.final then case d.becomes when 'succeeded' then 'step_completed' else 'step_' || d.becomes end else 'step_retrying' end, d.step_number,
+                 jsonb_strip_nulls(jsonb_build_object('run', d.run, 'outcome', d.outcome, 'error_code', d.error_code, 'error_class', d.error_class, 'error_message', left(d.error_message, 500),
+                   'result_bytes', d.result_bytes, 'result_hash', tenure.text_hash(d.result::text), 'result_ref', d.result_ref, 'next_due', d.next_due)))::tenure.execution_told
+       where d.final or d.state = 'retry_waiting') x;
+  v_told := v_over.told;
+  update tenure.executions e set retries_total = e.retries_total + r.retries
+    from (select t.execution_id, count(*)::integer as retries from unnest(v_told) t where t.kind = 'step_retrying' group by t.execution_id) r
+   where e.execution_id = r.execution_id;
+  perform tenure.executions_advance(p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_told);
+end
+$$;
+
+-- Goes on from steps that are over or unknown: counts them, stops or skips what cannot follow, dispatches what can, hands their locks on, and ends executions of which nothing is open.
+-- The caller holds the executions, and has written the states of these steps.
+create or replace function tenure.executions_advance(p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_ids     uuid[] := '{}';
+  v_execs   uuid[] := p_execs;
+  v_numbers integer[] := p_numbers;
+  v_states  text[] := p_states;
+  v_told    tenure.execution_told[] := coalesce(p_told, '{}');
+  v_freed   record;
+  v_ready   record;
+  v_hand    record;
+  v_stop    uuid[];
+begin
+  while cardinality(v_execs) > 0 loop
+    v_ids := array(select distinct x from unnest(v_ids || v_execs) x);
+    v_ready := tenure.steps_over(p_now, v_execs, v_numbers, v_states, v_told);
+    v_told := v_ready.told;
+    v_stop := v_stop || v_ready.stopped;
+    -- Locks of what is over are free: who waits for one comes first, then what follows here.
+    with gone as (
+      delete from tenure.locks l
+       using unnest(v_execs, v_numbers, v_states) t (execution_id, step_number, state)
+       where l.execution_id = t.execution_id and l.step_number = t.step_number and t.state <> 'unknown'
+      returning l.tenant_id, l.target
+    )
+    select array_agg(g.tenant_id order by g.tenant_id, g.target) as tenants, array_agg(g.target order by g.tenant_id, g.target) as targets into v_freed
+      from (select distinct g.tenant_id, g.target from gone g) g
+     where exists (select from tenure.steps w where w.tenant_id = g.tenant_id and w.lock_target = g.target and w.state = 'blocked');
+    v_execs := '{}'; v_numbers := '{}';
+    for v_at in 1 .. coalesce(cardinality(v_freed.targets), 0) loop
+      v_hand := tenure.lock_hand_over(p_now, p_actor, v_freed.tenants[v_at], v_freed.targets[v_at], v_told);
+      v_told := v_hand.told;
+      v_execs := v_execs || v_hand.refused_execs;
+      v_numbers := v_numbers || v_hand.refused_numbers;
+    end loop;
+    if cardinality(v_ready.execs) > 0 then
+      v_hand := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, v_told);
+      v_told := v_hand.told;
+      v_execs := v_execs || v_hand.refused_execs;
+      v_numbers := v_numbers || v_hand.refused_numbers;
+    end if;
+    v_states := array_fill('failed'::text, array[cardinality(v_execs)]);
+  end loop;
+  v_told := v_told || tenure.executions_finish(p_now, p_actor, v_ids);
+  perform tenure.chain_append(p_now, p_actor, v_told);
+  if cardinality(v_stop) > 0 then
+    perform tenure.jobs_withdraw(p_now, p_actor, v_stop);
+  end if;
+end
+$$;
+
+-- Counts steps that are over, and says what may follow: those whose last need this was. After a failure the execution stops, or goes on without what needs the failed step.
+create or replace function tenure.steps_over(
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], p_states text[], inout told tenure.execution_told[], out execs uuid[], out numbers integer[], out stopped uuid[])
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_skipped record;
+begin
+  stopped := '{}';
+  if 'failed' = any (p_states) or 'cancelled' = any (p_states) then
+    with hit as (
+      select distinct t.execution_id from unnest(p_execs, p_states) t (execution_id, state) where t.state in ('failed', 'cancelled')
+    ), halted as (
+      update tenure.executions e set stopping = 'step_failed', next_at = least(e.next_at, p_now + interval '5 seconds')
+        from hit h where e.execution_id = h.execution_id and e.on_step_failure = 'stop' and e.stopping is null
+      returning e.execution_id
+    )
+    select coalesce(array_agg(h.execution_id), '{}') into stopped from halted h;
+    -- What nobody may start any more: all that waits where it stops, else all that needs what failed, and what needs that.
+    with recursive lost (execution_id, step_number) as (
+      select n.execution_id, n.step_number
+        from unnest(p_execs, p_numbers, p_states) t (execution_id, step_number, state)
+        join tenure.executions e on e.execution_id = t.execution_id and e.on_step_failure = 'continue'
+        join tenure.step_needs n on n.execution_id = t.execution_id and n.needs_number = t.step_number
+       where t.state in ('failed', 'cancelled', 'skipped')
+      union
+      select n.execution_id, n.step_number from lost l join tenure.step_needs n on n.execution_id = l.execution_id and n.needs_number = l.step_number
+    )
+    select array_agg(x.execution_id) as execs, array_agg(x.step_number) as numbers into v_skipped
+      from (select l.execution_id, l.step_number from lost l
+            union
+            select s.execution_id, s.step_number from tenure.steps s where s.execution_id = any (stopped) and s.state in ('waiting', 'blocked', 'awaiting_approval')) x;
+    told := told || tenure.steps_skip(p_now, v_skipped.execs, v_skipped.numbers, 'A step before it failed.');
+  end if;
+
+  update tenure.executions e
+     set steps_open = e.steps_open - d.gone, steps_succeeded = e.steps_succeeded + d.succeeded, steps_failed = e.steps_failed + d.failed, steps_cancelled = e.steps_cancelled + d.cancelled,
+         steps_skipped = e.steps_skipped + d.skipped, steps_unknown = e.steps_unknown + d.unknown
+    from (select t.execution_id, count(*) filter (where t.state <> 'unknown') as gone, count(*) filter (where t.state = 'succeeded') as succeeded, count(*) filter (where t.state = 'failed') as failed,
+                 count(*) filter (where t.state = 'cancelled') as cancelled, count(*) filter (where t.state = 'skipped') as skipped, count(*) filter (where t.state = 'unknown') as unknown
+            from unnest(p_execs, p_states) t (execution_id, state) group by t.execution_id) d
+   where e.execution_id = d.execution_id;
+
+  with met as (
+    select n.execution_id, n.step_number, count(*)::integer as needs
+      from unnest(p_execs, p_numbers, p_states) t (execution_id, step_number, state)
+      join tenure.step_needs n on n.execution_id = t.execution_id and n.needs_number = t.step_number
+     where t.state = 'succeeded'
+     group by n.execution_id, n.step_number
+  ), counted as (
+    update tenure.steps s set needs_left = s.needs_left - m.needs from met m
+     where s.execution_id = m.execution_id and s.step_number = m.step_number
+    returning s.execution_id, s.step_number, s.needs_left, s.state
+  )
+  select coalesce(array_agg(c.execution_id order by c.execution_id, c.step_number), '{}'), coalesce(array_agg(c.step_number order by c.execution_id, c.step_number), '{}') into execs, numbers
+    from counted c join tenure.executions e on e.execution_id = c.execution_id
+   where c.needs_left = 0 and c.state = 'waiting' and e.stopping is null and e.state = 'running';
+end
+$$;
+
+-- Skips steps that have not begun. Answers what is to be told.
+create or replace function tenure.steps_skip(p_now timestamptz, p_execs uuid[], p_numbers integer[], p_reason text) returns tenure.execution_told[]
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_told tenure.execution_told[];
+begin
+  with gone as (
+    update tenure.steps s set state = 'skipped', ended_at = greatest(p_now, s.started_at), blocked_order = null, blocked_at = null, error_message = p_reason
+      from (select distinct t.execution_id, t.step_number from unnest(p_execs, p_numbers) t (execution_id, step_number)) t
+     where s.execution_id = t.execution_id and s.step_number = t.step_number and s.state in ('waiting', 'blocked', 'awaiting_approval')
+    returning s.execution_id, s.step_number
+  ), withdrawn as (
+    update tenure.approvals a set state = 'withdrawn', decided_at = greatest(p_now, a.created_at), decided_by = 'policy', reason = p_reason
+      from gone g where a.execution_id = g.execution_id and a.step_number = g.step_number and (a.state = 'pending' or (a.state = 'approved' and a.consumed_at is null))
+  ), counted as (
+    update tenure.executions e set steps_open = e.steps_open - d.n, steps_skipped = e.steps_skipped + d.n
+      from (select g.execution_id, count(*) as n from gone g group by g.execution_id) d where e.execution_id = d.execution_id
+  )
+  select coalesce(array_agg((g.execution_id, 'step_skipped', g.step_number, jsonb_build_object('reason', p_reason))::tenure.execution_told order by g.execution_id, g.step_number), '{}')
+    into v_told from gone g;
+  return v_told;
+end
+$$;
+
+-- Ends executions of which nothing is open: what became of them follows from their steps. Failed ones leave a dead letter. Answers what is to be told.
+create or replace function tenure.executions_finish(p_now timestamptz, p_actor text, p_ids uuid[]) returns tenure.execution_told[]
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_ended record;
+begin
+  with over as (
+    update tenure.executions e
+       set state = f.becomes, last_state = e.state, last_transition_at = p_now, last_transition_by = p_actor, ended_at = greatest(p_now, e.started_at), next_at = null,
+           cancelled_at = case f.becomes when 'cancelled' then greatest(p_now, e.started_at) end, cancelled_by = case f.becomes when 'cancelled' then coalesce(e.stopped_by, p_actor) end,
+           reason_code = coalesce(e.reason_code, case f.becomes when 'succeeded' then 'completed' else coalesce(e.stopping, 'step_failed') end),
+           key_held = e.key_held and not (f.becomes in ('failed', 'cancelled') or (f.becomes = 'succeeded' and e.key_origin = 'derived')),
+           error_class = b.error_class, error_message = coalesce(b.error_message, case e.stopping when 'timed_out' then 'The execution took longer than its SLA class allows.' end),
+           result_summary = jsonb_build_object('succeeded', e.steps_succeeded, 'failed', e.steps_failed, 'cancelled', e.steps_cancelled, 'skipped', e.steps_skipped, 'retries', e.retries_total,
+             'errors', coalesce(b.errors, '[]'))
+      from (select e.execution_id, case
+                     when e.steps_succeeded = e.step_count then 'succeeded'
+                     when e.stopping = 'cancelled' then 'cancelled'
+                     when e.stopping is null and e.steps_succeeded > 0 then 'partially_failed'
+                     else 'failed' end as becomes
+              from tenure.executions e where e.execution_id = any (p_ids) and e.state = 'running' and e.steps_open = 0) f
+      left join lateral (
+        select (array_agg(s.error_class order by s.ended_at, s.step_number))[1] as error_class, (array_agg(left(s.step_id || ': ' || coalesce(s.error_message, s.error_code), 1000) order by s.ended_at, s.step_number))[1] as error_message,
+               jsonb_agg(jsonb_build_object('step', s.step_id, 'code', s.error_code, 'message', left(s.error_message, 200)) order by s.ended_at, s.step_number) as errors
+          from (select x.* from tenure.steps x where x.execution_id = f.execution_id and x.state = 'failed' order by x.ended_at, x.step_number limit 10) s) b on true
+     where e.execution_id = f.execution_id
+    returning e.execution_id, e.state, e.reason_code, e.duration_ms, e.steps_succeeded, e.steps_failed, e.steps_skipped, e.steps_cancelled, e.stopping
+  )
+  select array_agg((o.execution_id, case o.state when 'succeeded' then 'execution_completed' when 'partially_failed' then 'execution_partially_failed' else 'execution_' || o.state end, null,
+           jsonb_build_object('from', 'running', 'to', o.state, 'reason_code', o.reason_code, 'duration_ms', o.duration_ms, 'succeeded', o.steps_succeeded, 'failed', o.steps_failed, 'skipped', o.steps_skipped,
+             'cancelled', o.steps_cancelled))::tenure.execution_told order by o.execution_id) as told,
+         array_agg(o.execution_id) filter (where o.state in ('failed', 'partially_failed')) as failed
+    into v_ended from over o;
+  if v_ended.failed is not null then
+    insert into tenure.execution_dead_letters (execution_id, tenant_id, purpose, plan, plan_hash, context, attempt_count, last_error, failed_at)
+    select e.execution_id, e.tenant_id, e.purpose, p.plan, e.plan_hash, jsonb_build_object('requested_by', e.requested_by, 'on_behalf_of', e.on_behalf_of, 'correlation_id', e.correlation_id, 'state', e.state,
+             'reason_code', e.reason_code, 'idempotency_key', e.idempotency_key, 'metadata', e.metadata, 'started_at', e.started_at,
+             'steps', (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('step', s.step_id, 'state', s.state, 'attempt', s.attempt, 'job_id', s.job_id, 'error_code', s.error_code, 'output_ref', s.output_ref)) order by s.step_number)
+                         from tenure.steps s where s.execution_id = e.execution_id)),
+           e.retries_total + 1, coalesce(nullif(e.error_message, ''), e.reason_code), e.ended_at
+      from tenure.executions e join tenure.plans p on p.execution_id = e.execution_id
+     where e.execution_id = any (v_ended.failed);
+  end if;
+  return coalesce(v_ended.told, '{}');
+end
+$$;

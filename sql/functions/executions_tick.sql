@@ -1,0 +1,130 @@
+-- What happens to executions by itself: expiries, windows, timeouts, ends and locks that could not be followed up at once. Any server may tick; nobody waits for another.
+
+-- Says when somebody has to look at executions again. The caller holds them.
+create or replace function tenure.executions_schedule(p_now timestamptz, p_ids uuid[]) returns void
+language sql
+set enable_seqscan = off
+as $$
+  update tenure.executions e
+     set next_at = n.next_at
+    from (select x.execution_id,
+                 least(
+                   (select min(least(case when a.escalated_at is null then a.escalate_at end, a.expires_at)) from tenure.approvals a where a.execution_id = x.execution_id and a.state = 'pending'),
+                   case x.state
+                     when 'approved' then least(x.start_before, case x.parked when 'window' then greatest(tenure.window_opens(x.start_window, p_now), x.start_after)
+                       -- Looked at anyway: a freeze may be lifted just while this is parked.
+                       when 'freeze' then p_now + interval '1 minute' end)
+                     when 'running' then case when x.stopping is not null then p_now + interval '2 seconds' else x.timeout_at end
+                   end) as next_at
+            from tenure.executions x where x.execution_id = any (p_ids) and x.ended_at is null) n
+   where e.execution_id = n.execution_id and e.next_at is distinct from n.next_at
+$$;
+
+-- Looks at one execution whose time has come. The caller holds it.
+create or replace function tenure.execution_look(p_now timestamptz, p_execution tenure.executions) returns text
+language plpgsql
+as $$
+declare
+  v_approval tenure.approvals;
+  v_did      text := 'looked';
+begin
+  for v_approval in select a.* from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending' order by a.created_at, a.approval_id loop
+    if v_approval.expires_at <= p_now then
+      update tenure.approvals a set state = 'expired', decided_at = p_now, decided_by = 'policy', reason = format('Nobody decided until %s.', a.expires_at) where a.approval_id = v_approval.approval_id returning a.* into v_approval;
+      perform tenure.approval_act(p_now, 'policy', v_approval, v_approval.reason);
+      v_did := 'expired';
+      exit when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.ended_at is not null);
+    elsif v_approval.escalated_at is null and v_approval.escalate_at <= p_now then
+      update tenure.approvals a set escalated_at = p_now where a.approval_id = v_approval.approval_id;
+      perform tenure.chain_append(p_now, 'policy', array[(p_execution.execution_id, 'approval_escalated', v_approval.step_number,
+        jsonb_build_object('approval_id', v_approval.approval_id, 'roles', v_approval.roles, 'expires_at', v_approval.expires_at))::tenure.execution_told]);
+      v_did := 'escalated';
+    end if;
+  end loop;
+  select e.* into p_execution from tenure.executions e where e.execution_id = p_execution.execution_id;
+  if p_execution.state = 'approved' then
+    perform tenure.executions_begin(p_now, 'policy', array[p_execution.execution_id]);
+    v_did := case when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.state = 'running') then 'started' else v_did end;
+  elsif p_execution.state = 'running' and p_execution.stopping is not null then
+    if p_execution.stopping <> 'step_failed' then
+      perform tenure.jobs_stop(p_now, coalesce(p_execution.stopped_by, 'policy'), p_execution.execution_id, p_execution.reason);
+    end if;
+  elsif p_execution.state = 'running' and p_execution.timeout_at <= p_now then
+    if p_execution.steps_unknown = 0 and not exists (select from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending') then
+      perform tenure.execution_stop(p_now, 'policy', p_execution.execution_id, 'timed_out', 'timed_out', format('It took longer than %s ms.', p_execution.timeout_ms));
+      v_did := 'timed_out';
+    end if;
+  end if;
+  -- While it waits for somebody, its timeout has passed and means nothing yet: another look in a minute.
+  perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
+  update tenure.executions e set next_at = p_now + interval '1 minute' where e.execution_id = p_execution.execution_id and e.next_at <= p_now and e.ended_at is null and e.stopping is null;
+  return v_did;
+end
+$$;
+
+-- One round: ends that were left, freed targets that were left, locks that have expired, executions whose time has come; at most p_limit of each. Answers how many of what.
+create or replace function tenure.execution_tick(p_limit integer default 100) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_caller  tenure.caller_identity := tenure.caller();
+  v_now     timestamptz := tenure.now();
+  v_tenants integer[] := tenure.open_tenants(v_caller);
+  v_sum     jsonb := '{"followed": 0, "handed_over": 0, "expired_locks": 0, "looked": 0, "started": 0, "expired": 0, "escalated": 0, "timed_out": 0}';
+  v_row     record;
+  v_exec    tenure.executions;
+  v_told    tenure.execution_told[];
+  v_hand    record;
+  v_did     text;
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
+  for v_row in
+    select m.job_id, s.execution_id from tenure.step_marks m join tenure.steps s on s.job_id = m.job_id where m.tenant_id = any (v_tenants) order by m.at limit p_limit for update of m skip locked
+  loop
+    perform from tenure.executions e where e.execution_id = v_row.execution_id for no key update skip locked;
+    continue when not found;
+    if tenure.executions_hold(array[v_row.execution_id], array[v_row.job_id]) then
+      perform tenure.executions_follow(v_now, 'policy', array[v_row.execution_id], array[v_row.job_id]);
+      delete from tenure.step_marks m where m.job_id = v_row.job_id;
+      v_sum := jsonb_set(v_sum, '{followed}', to_jsonb((v_sum ->> 'followed')::integer + 1));
+    end if;
+  end loop;
+
+  -- Locks of steps last as long as their steps; those that somebody took by hand until they expire.
+  for v_row in
+    select t.tenant_id, t.target, t.owing
+      from tenure.lock_targets t
+     where t.tenant_id = any (v_tenants)
+       and (t.tenant_id, t.target) in (
+         select o.tenant_id, o.target from (select o.tenant_id, o.target from tenure.lock_targets o where o.owing limit p_limit) o
+         union
+         select x.tenant_id, x.target from (select l.tenant_id, l.target from tenure.locks l where l.expires_at <= v_now and l.execution_id is null order by l.expires_at limit p_limit) x)
+     order by t.tenant_id, t.target for no key update skip locked
+  loop
+    update tenure.lock_targets t set owing = false where t.tenant_id = v_row.tenant_id and t.target = v_row.target and t.owing;
+    with gone as (
+      delete from tenure.locks l where l.tenant_id = v_row.tenant_id and l.target = v_row.target and l.execution_id is null and l.expires_at <= v_now
+      returning l.lock_key, l.owner, l.fence
+    ), told as (
+      insert into tenure.events (at, tenant_id, kind, actor, subject, data)
+      select v_now, v_row.tenant_id, 'lock.expired', 'policy', g.lock_key, jsonb_build_object('owner', g.owner, 'fence', g.fence) from gone g
+    )
+    select jsonb_set(v_sum, '{expired_locks}', to_jsonb((v_sum ->> 'expired_locks')::integer + count(*)::integer)) into v_sum from gone;
+    v_hand := tenure.lock_hand_over(v_now, 'policy', v_row.tenant_id, v_row.target, '{}');
+    perform tenure.executions_advance(v_now, 'policy', v_hand.refused_execs, v_hand.refused_numbers, array_fill('failed'::text, array[cardinality(v_hand.refused_execs)]), v_hand.told);
+    if v_row.owing then
+      v_sum := jsonb_set(v_sum, '{handed_over}', to_jsonb((v_sum ->> 'handed_over')::integer + 1));
+    end if;
+  end loop;
+
+  for v_exec in
+    select e.* from tenure.executions e where e.next_at <= v_now and e.tenant_id = any (v_tenants) order by e.next_at limit p_limit for no key update skip locked
+  loop
+    v_did := tenure.execution_look(v_now, v_exec);
+    v_sum := jsonb_set(v_sum, array[v_did], to_jsonb((v_sum ->> v_did)::integer + 1));
+  end loop;
+  return v_sum;
+end
+$$;
