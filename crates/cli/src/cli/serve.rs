@@ -8,7 +8,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use tenure::Pool;
 use tenure::pool::PoolOptions;
-use tenure::services::{reaper, retention, scheduler, subscriptions};
+use tenure::services::{executions, reaper, retention, scheduler, subscriptions};
 use tenure_core::codes;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -95,6 +95,8 @@ impl Serve {
             services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
             let (planning, planning_end) = (pool.clone(), closed(ended.clone()));
             services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
+            let (ticking, ticking_end) = (pool.clone(), closed(ended.clone()));
+            services.spawn(async move { executions::run(&ticking, executions::INTERVAL, ticking_end).await });
             let (telling, sending) = (pool.clone(), pool.clone());
             let (telling_end, sending_end) = (closed(ended.clone()), closed(ended.clone()));
             services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });

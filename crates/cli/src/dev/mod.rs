@@ -11,7 +11,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use tenure::private::{Cluster, ClusterOptions, PrivateError};
-use tenure::services::{reaper, retention, scheduler, subscriptions};
+use tenure::services::{executions, reaper, retention, scheduler, subscriptions};
 use tenure::{Pool, pool::PoolOptions};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
@@ -185,6 +185,8 @@ impl Running {
         services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
         let (planning, planning_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
+        let (ticking, ticking_end) = (pool.clone(), closed(ended.clone()));
+        services.spawn(async move { executions::run(&ticking, executions::INTERVAL, ticking_end).await });
         let (telling, telling_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
         services.spawn(webhooks::run(
