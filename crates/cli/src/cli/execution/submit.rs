@@ -154,6 +154,8 @@ const PREVIEW_FIRST: &[&str] = &[
     "quorum",
     "expires",
     "window",
+    "opens_at",
+    "frozen",
     "timeout",
 ];
 
@@ -178,7 +180,21 @@ pub(super) async fn preview(mut session: Session, file: &str) -> Outcome {
     }
     let mut steps = preview["steps"].take();
     for (from, to) in [("expires_seconds", "expires"), ("timeout_seconds", "timeout")] {
-        preview[to] = json!(preview[from].take().as_i64().map(short));
+        preview[to] = json!(
+            preview[from]
+                .take()
+                .as_f64()
+                .map(|seconds| short(seconds.ceil() as i64))
+        );
+    }
+    // What goes without saying is not said.
+    if preview["window"].is_null() {
+        preview["opens_at"] = Value::Null;
+    }
+    for field in ["roles", "runbook_missing"] {
+        if preview[field] == json!([]) || preview[field] == json!(false) {
+            preview[field] = Value::Null;
+        }
     }
     preview["approval_level"] = json!(level_in_words(&preview["approval_level"]));
     session.out.object(&preview, PREVIEW_FIRST, &[])?;
