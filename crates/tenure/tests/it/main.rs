@@ -13,6 +13,7 @@ mod backoff;
 mod catalogue;
 mod claim;
 mod client;
+mod client_executions;
 mod client_schedules;
 mod client_testing;
 mod config;
