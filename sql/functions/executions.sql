@@ -133,6 +133,12 @@ begin
   perform tenure.check_payload('metadata', coalesce(p_metadata, '{}')::json, tenure.limit_of('metadata_bytes_max'));
 
   if p_supersedes is not null then
+    -- Said twice is said once.
+    select e.* into v_new from tenure.executions e
+     where e.tenant_id = v_caller.tenant_id and e.idempotency_key = v_key and e.key_held and e.plan_hash = v_hash and e.supersedes = p_supersedes;
+    if found then
+      return tenure.submission_shown(v_new, true, false, null);
+    end if;
     v_old := tenure.execution_locked(v_caller.tenant_id, p_supersedes);
     if v_old.plan_hash = v_hash and v_old.ended_at is null then
       return tenure.submission_shown(v_old, false, true, null);
@@ -217,7 +223,7 @@ begin
       supersedes, retry_of, created_at, last_transition_at, last_transition_by, chain_hash)
     select v_id, p_caller.tenant_id, p_plan ->> 'purpose', p_hash, p_key, p_key_origin, 'pending', p_plan ->> 'sla_class', v_class, coalesce(p_plan ->> 'mode', 'background'),
            tenure.priority_of(coalesce(p_plan ->> 'priority', 'normal')), coalesce(p_plan ->> 'on_step_failure', 'stop'), v_terms.level, v_terms.rule, p_plan ->> 'runbook_ref', p_plan ->> 'correlation_id',
-           p_plan ->> 'generator', p_caller.principal, nullif(p_on_behalf_of, ''), nullif(current_setting('tenure.via', true), ''), p_start_after, p_start_before, v_terms.start_window,
+           p_plan ->> 'generator', p_caller.principal, nullif(p_on_behalf_of, ''), case when p_caller.roles is not null then nullif(current_setting('tenure.via', true), '') end, p_start_after, p_start_before, v_terms.start_window,
            octet_length(p_text), cardinality(v_steps), (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s), cardinality(v_steps), v_policy.execution_timeout_ms, p_metadata,
            p_supersedes, p_retry_of, p_now, p_now, p_caller.principal, sha256(convert_to('tenure/execution/' || v_id, 'UTF8'))
     on conflict (tenant_id, idempotency_key) where key_held do nothing
@@ -228,9 +234,10 @@ begin
       continue;
     end if;
     insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, executor, payload, payload_ref, effects, attempts_max, timeout_seconds,
-      renewals_max, priority, approval_level, rule, lock_target, lock_action, compensation_note, needs_left)
+      renewals_max, priority, approval_level, rule, approval_roles, approval_quorum, approval_seconds, lock_target, lock_action, compensation_note, needs_left)
     select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.payload, s.payload_ref, s.effects, s.attempts_max,
-           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max, v_row.priority, r.level, r.rule, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
+           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max, v_row.priority, r.level, r.rule,
+           array(select distinct x from unnest(r.roles || array(select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]')))) x order by x), r.quorum, r.expires_seconds, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
       from unnest(v_steps) s
       join tenure.plan_rules(p_caller.tenant_id, p_caller.principal, p_plan) r on r.step_number = s.step_number
       cross join lateral tenure.timeout_policy(p_caller.tenant_id, v_row.sla_class, s.action_class) p;
@@ -272,7 +279,7 @@ begin
     perform tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
     perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
     perform tenure.chain_append(p_now, p_actor, array[
-      (p_execution_id, 'approval_requested', null, jsonb_build_object('level', v_row.approval_level, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_row.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told]);
+      (p_execution_id, 'approval_requested', null, jsonb_build_object('from', 'pending', 'to', 'awaiting_approval', 'level', v_row.approval_level, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_row.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told]);
     perform tenure.executions_schedule(p_now, array[p_execution_id]);
   end if;
   select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;

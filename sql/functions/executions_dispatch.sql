@@ -58,12 +58,11 @@ declare
   v_step  record;
   v_row   tenure.executions;
   v_plan  tenure.plans;
-  v_terms record;
 begin
   execs := '{}';
   numbers := '{}';
   for v_step in
-    select s.execution_id, s.step_number, s.rule, s.approval_level < 3 or exists (
+    select s.execution_id, s.step_number, s.rule, s.approval_roles, s.approval_quorum, s.approval_seconds, s.approval_level < 3 or exists (
              select from tenure.approvals a where a.execution_id = s.execution_id and a.step_number = s.step_number and a.state = 'approved' and a.consumed_at is null) as allowed
       from unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
      order by s.execution_id, s.step_number
@@ -75,14 +74,11 @@ begin
     end if;
     select e.* into v_row from tenure.executions e where e.execution_id = v_step.execution_id;
     select p.* into v_plan from tenure.plans p where p.execution_id = v_step.execution_id;
-    select r.roles, r.quorum, r.expires_seconds into v_terms from tenure.plan_rules(v_row.tenant_id, v_row.requested_by, v_plan.plan_snapshot) r where r.step_number = v_step.step_number;
-    perform tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3,
-      array(select distinct x from unnest(v_terms.roles || array(select jsonb_array_elements_text(coalesce(v_plan.plan_snapshot -> 'approval_roles', '[]')))) x order by x),
-      v_terms.quorum, v_terms.expires_seconds, v_step.rule);
+    perform tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3, v_step.approval_roles, v_step.approval_quorum, v_step.approval_seconds, v_step.rule);
     update tenure.steps s set state = 'awaiting_approval' where s.execution_id = v_step.execution_id and s.step_number = v_step.step_number;
     perform tenure.executions_schedule(p_now, array[v_step.execution_id]);
     told := told || (v_step.execution_id, 'approval_requested', v_step.step_number,
-      jsonb_build_object('level', 3, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_step.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told;
+      jsonb_build_object('level', 3, 'roles', v_step.approval_roles, 'quorum', v_step.approval_quorum, 'rule', v_step.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told;
   end loop;
 end
 $$;
@@ -117,7 +113,7 @@ begin
   ), taken as (
     insert into tenure.locks (tenant_id, target, action, fence, owner, execution_id, step_number, acquired_at, expires_at)
     select j.tenant_id, j.lock_target, j.lock_action, nextval('tenure.lock_fence'), j.execution_id || '/' || j.step_id, j.execution_id, j.step_number, p_now,
-           coalesce(j.timeout_at, p_now + make_interval(secs => j.timeout_ms / 1000.0)) + make_interval(secs => j.timeout_seconds)
+           greatest(coalesce(j.timeout_at, p_now + make_interval(secs => j.timeout_ms / 1000.0)), p_now) + make_interval(secs => j.timeout_seconds)
       from judged j where j.granted and j.lock_target is not null
     returning execution_id, step_number, fence
   ), fenced as (

@@ -309,7 +309,7 @@ begin
     update tenure.executions e
        set state = f.becomes, last_state = e.state, last_transition_at = p_now, last_transition_by = p_actor, ended_at = greatest(p_now, e.started_at), next_at = null,
            cancelled_at = case f.becomes when 'cancelled' then greatest(p_now, e.started_at) end, cancelled_by = case f.becomes when 'cancelled' then coalesce(e.stopped_by, p_actor) end,
-           reason_code = coalesce(e.reason_code, case f.becomes when 'succeeded' then 'completed' else coalesce(e.stopping, 'step_failed') end),
+           reason_code = case f.becomes when 'succeeded' then 'completed' else coalesce(e.reason_code, e.stopping, 'step_failed') end,
            key_held = e.key_held and not (f.becomes in ('failed', 'cancelled') or (f.becomes = 'succeeded' and e.key_origin = 'derived')),
            error_class = b.error_class, error_message = coalesce(b.error_message, case e.stopping when 'timed_out' then 'The execution took longer than its SLA class allows.' end),
            result_summary = jsonb_build_object('succeeded', e.steps_succeeded, 'failed', e.steps_failed, 'cancelled', e.steps_cancelled, 'skipped', e.steps_skipped, 'retries', e.retries_total,

@@ -22,6 +22,7 @@ mod lock;
 mod login;
 mod migrate;
 mod plan;
+mod principal;
 mod private;
 mod psql;
 mod reap;
@@ -223,6 +224,9 @@ enum Command {
     /// Bind database logins to tenant and principal
     #[command(subcommand)]
     Login(login::Login),
+    /// Who acts: people, agents and services, and up to which level they approve
+    #[command(subcommand)]
+    Principal(principal::Principal),
     /// Keys for the API: who may act over HTTP, and how
     #[command(subcommand)]
     Key(key::Key),
@@ -298,6 +302,7 @@ impl Cli {
             Command::Executor(command) => command.run(place.session(out).await?).await,
             Command::Tenant(command) => command.run(place.session(out).await?).await,
             Command::Login(command) => command.run(place.session(out).await?).await,
+            Command::Principal(command) => command.run(place.session(out).await?).await,
             Command::Key(command) => command.run(place.session(out).await?).await,
             Command::Config(command) => command.run(place, out).await,
             Command::Gate(command) => command.run(place.session(out).await?).await,

@@ -2,6 +2,7 @@
 
 mod api;
 mod hello;
+mod people;
 mod reset;
 mod welcome;
 
@@ -152,6 +153,9 @@ impl Running {
         let listener = api::listen_at(listen).await?;
         let shown = self.out.format != Format::Quiet && matches!(choice, Choice::Private { .. });
         let mut session = self.place.session_at(url, self.out).await?;
+        if matches!(choice, Choice::Private { .. }) {
+            people::register(&mut session).await?;
+        }
         api::open(listener, &mut session, shown).await
     }
 

@@ -74,6 +74,7 @@ const REACHES: &[(&str, Reach)] = &[
     ("login unbind",           Reach::Http),
     ("migrate",                Reach::Database),
     ("plan",                   Reach::Nobody),
+    ("principal",              Reach::Http),
     ("private",                Reach::Own),
     ("psql",                   Reach::Database),
     ("reap",                   Reach::Http),
