@@ -97,6 +97,7 @@ create or replace function tenure.execution_submit(
   p_metadata jsonb default '{}', p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
