@@ -459,6 +459,7 @@ CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- chain_link(bytea, bytea, text); Type: FUNCTION
@@ -967,6 +968,7 @@ CREATE FUNCTION tenure.execution_background(p_execution_id uuid) RETURNS jsonb
 CREATE FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_cancel(uuid, text, text); Type: FUNCTION
@@ -1051,7 +1053,7 @@ CREATE FUNCTION tenure.execution_look(p_now timestamp with time zone, p_executio
 
 -- execution_move(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- execution_moves(); Type: FUNCTION
@@ -1099,12 +1101,15 @@ CREATE FUNCTION tenure.execution_show(p_execution_id uuid) RETURNS jsonb
 CREATE FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_submit(text, text, text, uuid, timestamp with time zone, timestamp with time zone, jsonb, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_submit(p_plan text, p_key text DEFAULT NULL::text, p_plan_hash text DEFAULT NULL::text, p_supersedes uuid DEFAULT NULL::uuid, p_start_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_start_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_metadata jsonb DEFAULT '{}'::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_tick(integer); Type: FUNCTION
@@ -1112,6 +1117,7 @@ CREATE FUNCTION tenure.execution_tick(p_limit integer DEFAULT 100) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_timeline(uuid, integer, integer); Type: FUNCTION
@@ -1141,24 +1147,28 @@ CREATE FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) RE
 CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_begin(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_finish(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_follow(timestamp with time zone, text, uuid[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_hold(uuid[], uuid[]); Type: FUNCTION
@@ -1166,6 +1176,7 @@ CREATE FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) RETURNS b
     LANGUAGE plpgsql
     SET lock_timeout TO '1s'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_move(); Type: FUNCTION
@@ -1176,14 +1187,16 @@ CREATE FUNCTION tenure.executions_move() RETURNS trigger
 
 -- executions_schedule(timestamp with time zone, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_start(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
@@ -1752,6 +1765,7 @@ CREATE FUNCTION tenure.lock_freed(p_now timestamp with time zone, p_actor text, 
 CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- lock_list(text, integer); Type: FUNCTION
@@ -2037,7 +2051,7 @@ CREATE FUNCTION tenure.plan_steps(p_plan jsonb) RETURNS SETOF tenure.plan_step
 
 -- plan_terms(integer, text, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) RETURNS record
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- planned_slots_touched(); Type: FUNCTION
@@ -2533,18 +2547,21 @@ CREATE FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[],
 CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_end(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_enqueue(timestamp with time zone, integer, uuid[], integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_go_on(timestamp with time zone, text, uuid, integer[], boolean); Type: FUNCTION
@@ -2556,18 +2573,21 @@ CREATE FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text,
 CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_over(timestamp with time zone, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) RETURNS record
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_skip(timestamp with time zone, uuid[], integer[], text); Type: FUNCTION
 CREATE FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- stream_lag(); Type: FUNCTION
@@ -2708,7 +2728,7 @@ COMMENT ON TABLE tenure.timeout_policies IS 'How long an execution, a step and a
 
 -- timeout_policy(integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) RETURNS tenure.timeout_policies
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- timeout_policy_list(); Type: FUNCTION
@@ -4353,13 +4373,13 @@ ALTER TABLE ONLY tenure.step_marks
 ALTER TABLE ONLY tenure.step_needs
     ADD CONSTRAINT step_needs_pkey PRIMARY KEY (execution_id, needs_number, step_number);
 
--- steps steps_execution_id_step_id_key; Type: CONSTRAINT
-ALTER TABLE ONLY tenure.steps
-    ADD CONSTRAINT steps_execution_id_step_id_key UNIQUE (execution_id, step_id);
-
 -- steps steps_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.steps
     ADD CONSTRAINT steps_pkey PRIMARY KEY (execution_id, step_number);
+
+-- steps steps_step_id_execution_id_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.steps
+    ADD CONSTRAINT steps_step_id_execution_id_key UNIQUE (step_id, execution_id);
 
 -- subscriptions subscriptions_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions
@@ -4689,6 +4709,9 @@ CREATE TRIGGER execution_events_kept BEFORE DELETE ON tenure.execution_events FO
 -- executions executions_begin; Type: TRIGGER
 CREATE TRIGGER executions_begin BEFORE INSERT ON tenure.executions FOR EACH ROW WHEN ((new.state <> 'pending'::text)) EXECUTE FUNCTION tenure.executions_move();
 
+-- executions executions_kept; Type: TRIGGER
+CREATE TRIGGER executions_kept BEFORE DELETE ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
+
 -- executions executions_move; Type: TRIGGER
 CREATE TRIGGER executions_move BEFORE UPDATE ON tenure.executions FOR EACH ROW WHEN (((old.state <> new.state) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
 
@@ -4742,17 +4765,9 @@ ALTER TABLE ONLY tenure.dead_letters
 ALTER TABLE ONLY tenure.deliveries
     ADD CONSTRAINT deliveries_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES tenure.subscriptions(subscription_id);
 
--- execution_events execution_events_execution_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.execution_events
-    ADD CONSTRAINT execution_events_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id);
-
--- executions executions_plan; Type: FK CONSTRAINT
+-- executions executions_execution_id_plan_hash_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.executions
-    ADD CONSTRAINT executions_plan FOREIGN KEY (execution_id, plan_hash) REFERENCES tenure.plans(execution_id, plan_hash) DEFERRABLE INITIALLY DEFERRED;
-
--- executions executions_tenant_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.executions
-    ADD CONSTRAINT executions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+    ADD CONSTRAINT executions_execution_id_plan_hash_fkey FOREIGN KEY (execution_id, plan_hash) REFERENCES tenure.plans(execution_id, plan_hash);
 
 -- freezes freezes_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.freezes
@@ -4794,10 +4809,6 @@ ALTER TABLE ONLY tenure.lanes
 ALTER TABLE ONLY tenure.lanes
     ADD CONSTRAINT lanes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
--- locks locks_execution_id_step_number_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.locks
-    ADD CONSTRAINT locks_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
-
 -- locks locks_tenant_id_target_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.locks
     ADD CONSTRAINT locks_tenant_id_target_fkey FOREIGN KEY (tenant_id, target) REFERENCES tenure.lock_targets(tenant_id, target);
@@ -4810,10 +4821,6 @@ ALTER TABLE ONLY tenure.logins
 ALTER TABLE ONLY tenure.planned_slots
     ADD CONSTRAINT planned_slots_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES tenure.schedules(schedule_id);
 
--- plans plans_execution_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.plans
-    ADD CONSTRAINT plans_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id) DEFERRABLE INITIALLY DEFERRED;
-
 -- principals principals_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.principals
     ADD CONSTRAINT principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
@@ -4821,18 +4828,6 @@ ALTER TABLE ONLY tenure.principals
 -- schedules schedules_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.schedules
     ADD CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
-
--- step_needs step_needs_execution_id_needs_number_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.step_needs
-    ADD CONSTRAINT step_needs_execution_id_needs_number_fkey FOREIGN KEY (execution_id, needs_number) REFERENCES tenure.steps(execution_id, step_number);
-
--- step_needs step_needs_execution_id_step_number_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.step_needs
-    ADD CONSTRAINT step_needs_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
-
--- steps steps_execution_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.steps
-    ADD CONSTRAINT steps_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id);
 
 -- subscriptions subscriptions_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions

@@ -21,6 +21,7 @@ mod edges;
 mod ends;
 mod enqueue;
 mod events;
+mod executions_history;
 mod executions_moves;
 mod executions_race;
 mod executors;
