@@ -1277,6 +1277,12 @@ CREATE FUNCTION tenure.is_moment(p_text text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $_$...$_$;
 
+-- is_plan_number(text); Type: FUNCTION
+CREATE FUNCTION tenure.is_plan_number(p_text text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- is_requester(tenure.executions, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) RETURNS boolean
     LANGUAGE sql STABLE
@@ -2027,6 +2033,19 @@ CREATE FUNCTION tenure.payload_shown(p_payload json) RETURNS jsonb
 -- plan_check(text); Type: FUNCTION
 CREATE FUNCTION tenure.plan_check(p_plan text) RETURNS jsonb
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_fields(json, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_needs(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_needs(p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- plan_difference(jsonb, jsonb); Type: FUNCTION
@@ -2034,9 +2053,76 @@ CREATE FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
+-- plan_document(text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_document(p_text text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_document_trouble(json, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.plan_document_trouble(p_document json, p_marked boolean) RETURNS TABLE(trouble text, at integer[], said text)
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_field_trouble(json, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_field_trouble(p_document json, p_plan jsonb) RETURNS TABLE(trouble text, step integer, field text, item integer, value jsonb, form text, low bigint, high bigint, words text[])
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_fields(); Type: FUNCTION
+CREATE FUNCTION tenure.plan_fields() RETURNS TABLE(of_step boolean, rank integer, field text, form text, required boolean, low bigint, high bigint, words text[])
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- plan_lanes(tenure.caller_identity, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) RETURNS void
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- plan_lock_target(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_lock_target(p_step jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- plan_needs(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_needs(p_plan jsonb) RETURNS TABLE(step integer, n integer, needed integer, again boolean)
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_place(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_place(p_parent text, p_name text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
+-- plan_place_at(json, integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_place_at(p_document json, p_at integer[]) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_quoted(text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_quoted(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- plan_readable(text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_readable(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
+-- plan_refuse_cycle(jsonb, integer[], integer[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_refuse_need(jsonb, integer, integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- plan_rules(integer, text, jsonb); Type: FUNCTION
@@ -2052,6 +2138,12 @@ CREATE FUNCTION tenure.plan_steps(p_plan jsonb) RETURNS SETOF tenure.plan_step
 -- plan_terms(integer, text, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) RETURNS record
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- plan_value_trouble(jsonb, text, boolean, bigint, bigint, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- planned_slots_touched(); Type: FUNCTION
@@ -4377,10 +4469,6 @@ ALTER TABLE ONLY tenure.step_needs
 ALTER TABLE ONLY tenure.steps
     ADD CONSTRAINT steps_pkey PRIMARY KEY (execution_id, step_number);
 
--- steps steps_step_id_execution_id_key; Type: CONSTRAINT
-ALTER TABLE ONLY tenure.steps
-    ADD CONSTRAINT steps_step_id_execution_id_key UNIQUE (step_id, execution_id);
-
 -- subscriptions subscriptions_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions
     ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (subscription_id);
@@ -4498,9 +4586,6 @@ CREATE INDEX execution_dead_letters_failed_at ON tenure.execution_dead_letters U
 
 -- execution_events_kind; Type: INDEX
 CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenant_id, kind, at);
-
--- execution_events_step; Type: INDEX
-CREATE INDEX execution_events_step ON tenure.execution_events USING btree (execution_id, step_number) WHERE (step_number IS NOT NULL);
 
 -- executions_cancelled; Type: INDEX
 CREATE INDEX executions_cancelled ON tenure.executions USING btree (tenant_id, cancelled_at) WHERE (cancelled_at IS NOT NULL);
@@ -4640,11 +4725,8 @@ CREATE UNIQUE INDEX steps_job ON tenure.steps USING btree (job_id) WHERE (job_id
 -- steps_kind; Type: INDEX
 CREATE INDEX steps_kind ON tenure.steps USING btree (tenant_id, kind, ended_at) WHERE (ended_at IS NOT NULL);
 
--- steps_running; Type: INDEX
-CREATE INDEX steps_running ON tenure.steps USING btree (execution_id) WHERE (state = ANY (ARRAY['running'::text, 'unknown'::text]));
-
 -- steps_target; Type: INDEX
-CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action);
+CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action) WHERE (ended_at IS NOT NULL);
 
 -- steps_timed_out; Type: INDEX
 CREATE INDEX steps_timed_out ON tenure.steps USING btree (tenant_id, ended_at) WHERE (error_code = 'timed_out'::text);
@@ -4936,13 +5018,13 @@ CREATE POLICY own_tenant ON tenure.active FOR SELECT USING ((lane IN ( SELECT l.
    FROM tenure.lanes l)));
 
 -- approval_rules own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.approval_rules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.approval_rules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- approval_votes own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.approval_votes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.approval_votes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- approvals own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.approvals USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.approvals USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- attempts own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.attempts FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -4964,19 +5046,19 @@ CREATE POLICY own_tenant ON tenure.deliveries USING (((tenant_id = ( SELECT tenu
 CREATE POLICY own_tenant ON tenure.events FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- execution_archives own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.execution_archives USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.execution_archives USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- execution_dead_letters own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.execution_dead_letters USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.execution_dead_letters USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- execution_events own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.execution_events USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.execution_events USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- executions own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.executions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.executions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- freezes own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.freezes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.freezes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- heartbeats own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.heartbeats USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -4994,10 +5076,10 @@ CREATE POLICY own_tenant ON tenure.lanes USING (((tenant_id = ( SELECT tenure.cu
 CREATE POLICY own_tenant ON tenure.leases FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- lock_targets own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.lock_targets USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.lock_targets USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- locks own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.locks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.locks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- offers own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.offers FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -5006,7 +5088,7 @@ CREATE POLICY own_tenant ON tenure.offers FOR SELECT USING (((tenant_id = ( SELE
 CREATE POLICY own_tenant ON tenure.planned_slots USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- plans own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.plans USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.plans USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- ready own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.lane
@@ -5016,13 +5098,13 @@ CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.l
 CREATE POLICY own_tenant ON tenure.schedules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- step_marks own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.step_marks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.step_marks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- step_needs own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.step_needs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.step_needs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- steps own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.steps USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.steps USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- subscriptions own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.subscriptions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -5672,6 +5754,9 @@ REVOKE ALL ON FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) FROM
 -- FUNCTION is_moment(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_moment(p_text text) FROM PUBLIC;
 
+-- FUNCTION is_plan_number(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_plan_number(p_text text) FROM PUBLIC;
+
 -- FUNCTION is_requester(p_execution tenure.executions, p_names text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) FROM PUBLIC;
 
@@ -6040,11 +6125,53 @@ REVOKE ALL ON FUNCTION tenure.payload_shown(p_payload json) FROM PUBLIC;
 -- FUNCTION plan_check(p_plan text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check(p_plan text) FROM PUBLIC;
 
+-- FUNCTION plan_check_fields(p_document json, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_check_needs(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_needs(p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION plan_difference(p_old jsonb, p_new jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) FROM PUBLIC;
 
+-- FUNCTION plan_document(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_document(p_text text) FROM PUBLIC;
+
+-- FUNCTION plan_document_trouble(p_document json, p_marked boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_document_trouble(p_document json, p_marked boolean) FROM PUBLIC;
+
+-- FUNCTION plan_field_trouble(p_document json, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_field_trouble(p_document json, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_fields(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_fields() FROM PUBLIC;
+
 -- FUNCTION plan_lanes(p_caller tenure.caller_identity, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_lock_target(p_step jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_lock_target(p_step jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_needs(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_needs(p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_place(p_parent text, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_place(p_parent text, p_name text) FROM PUBLIC;
+
+-- FUNCTION plan_place_at(p_document json, p_at integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_place_at(p_document json, p_at integer[]) FROM PUBLIC;
+
+-- FUNCTION plan_quoted(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_quoted(p_text text) FROM PUBLIC;
+
+-- FUNCTION plan_readable(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_readable(p_text text) FROM PUBLIC;
+
+-- FUNCTION plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]) FROM PUBLIC;
+
+-- FUNCTION plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) FROM PUBLIC;
 
 -- FUNCTION plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb) FROM PUBLIC;
@@ -6054,6 +6181,9 @@ REVOKE ALL ON FUNCTION tenure.plan_steps(p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) FROM PUBLIC;
 
 -- FUNCTION planned_slots_touched(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.planned_slots_touched() FROM PUBLIC;

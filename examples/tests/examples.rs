@@ -93,6 +93,20 @@ async fn cancellation_shows_a_handler_that_stops() {
 }
 
 #[tokio::test]
+async fn executions_runs_a_plan_that_another_allowed() {
+    let printed = printed(env!("CARGO_BIN_EXE_executions")).await;
+    let expected = [
+        "It is awaiting_approval.",
+        "Ann cannot: self_approval.",
+        "check before: service.check shop",
+        "restart: service.restart shop, fenced",
+        "check after: service.check shop",
+        "It succeeded: 3 steps.",
+    ];
+    assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
 async fn schedules_shows_a_declared_schedule_and_its_run() {
     let printed = printed(env!("CARGO_BIN_EXE_schedules")).await;
     for promise in [

@@ -251,6 +251,9 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if not exists (select from tenure.approvals a where a.approval_id = p_approval_id and a.tenant_id = tenure.current_tenant()) then
+    perform tenure.refuse('approval_unknown', format('There is no approval %s.', coalesce(p_approval_id::text, 'without an id')), 'It never was, belongs to another tenant, or is archived.', 'See tenure.approval_list().');
+  end if;
   return query
     select v.principal, v.decision, v.comment, v.plan_hash, v.auth_method, v.source, v.roles, v.level::integer, v.on_behalf_of, v.at
       from tenure.approval_votes v where v.approval_id = p_approval_id and v.tenant_id = tenure.current_tenant() order by v.at;

@@ -169,16 +169,22 @@ exception when others then
 end
 $$;
 
--- Which of these executions are settled: over, or such that they wait for somebody.
+-- Which of these executions are settled: over, or such that they wait for somebody. A server asks for all tenants at once.
 create or replace function tenure.execution_ended(p_execution_ids uuid[]) returns table (execution_id uuid, state text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
 begin
+  if cardinality(p_execution_ids) > tenure.limit_of('batch_rows_max') then
+    perform tenure.refuse('batch_too_large', format('The batch names %s executions.', cardinality(p_execution_ids)), format('A batch has at most %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
+      'Split it.');
+  end if;
   return query
     select e.execution_id, e.state from tenure.executions e
-     where e.execution_id = any (p_execution_ids) and e.tenant_id = tenure.current_tenant()
-       and (e.ended_at is not null or e.state = 'awaiting_approval' or e.steps_unknown > 0 or e.parked is not null
+     where e.execution_id = any (p_execution_ids) and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every')
+       and (e.ended_at is not null or e.steps_unknown > 0 or e.parked is not null
          or exists (select from tenure.approvals a where a.execution_id = e.execution_id and a.state = 'pending'));
 end
 $$;

@@ -175,18 +175,16 @@ create table tenure.steps (
   verdict_by        text,
   verdict_reason    text,
   primary key (execution_id, step_number),
-  -- In this order: steps of an execution are looked for by their number, and no statistics should make the planner think otherwise.
-  unique (step_id, execution_id),
   check ((state in ('succeeded', 'failed', 'cancelled', 'skipped')) = (ended_at is not null)),
   check ((state = 'blocked') = (blocked_order is not null)),
   check (state not in ('running', 'unknown') or job_id is not null),
   check (attempts_max is null or attempt <= attempts_max or verdict_by is not null)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create unique index steps_job on tenure.steps (job_id) where job_id is not null;
-create index steps_running on tenure.steps (execution_id) where state in ('running', 'unknown');
 -- Who waits for a lock, in the order of their turn: the next is one look, however many there are.
 create index steps_blocked on tenure.steps (tenant_id, lock_target, priority desc, blocked_order) where state = 'blocked';
-create index steps_target on tenure.steps (tenant_id, target_type, target_ref, action);
+-- History alone: every index that a step is in from the beginning is written three times.
+create index steps_target on tenure.steps (tenant_id, target_type, target_ref, action) where ended_at is not null;
 create index steps_kind on tenure.steps (tenant_id, kind, ended_at) where ended_at is not null;
 create index steps_timed_out on tenure.steps (tenant_id, ended_at) where error_code = 'timed_out';
 comment on table tenure.steps is 'One step of a frozen plan: what it is (never changed) and what became of it. It becomes a job when its turn comes.';
@@ -363,7 +361,6 @@ create table tenure.execution_events (
   hash         bytea       not null check (octet_length(hash) = 32),
   primary key (execution_id, seq)
 );
-create index execution_events_step on tenure.execution_events (execution_id, step_number) where step_number is not null;
 create index execution_events_kind on tenure.execution_events (tenant_id, kind, at);
 comment on table tenure.execution_events is
   'What happened to one execution, chained: the hash of each is that of the one before and its body together. They live as long as the execution, and in its evidence after that.';

@@ -3,6 +3,8 @@
 //! What may happen to an execution is decided in `sql/functions/executions*.sql`; a plan is read, checked and hashed by
 //! [`Plan`](crate::core::plan::Plan). [`Client::submit`](crate::Client::submit) puts the two together.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_postgres::GenericClient;
@@ -42,9 +44,11 @@ pub struct Execution {
     pub approval_level: i32,
     /// How many steps it has.
     pub step_count: i32,
-    /// How many of them succeeded.
-    pub steps_succeeded: i32,
-    /// Why it ended as it did.
+    /// How many of them are in which state.
+    pub counts: BTreeMap<String, i64>,
+    /// Why it ended as it did, by a code,
+    pub reason_code: Option<String>,
+    /// and in words.
     pub reason: Option<String>,
     /// What went wrong.
     pub error_message: Option<String>,

@@ -21,6 +21,7 @@ const LIST: &[Column] = &[
     Column("SINCE", "acquired_at"),
     Column("EXPIRES", "expires_at"),
     Column("WAITERS", "waiters"),
+    Column("REASON", "reason"),
 ];
 
 const WAITERS: &[Column] = &[
@@ -28,6 +29,7 @@ const WAITERS: &[Column] = &[
     Column("EXECUTION", "execution_id"),
     Column("STEP", "step_id"),
     Column("PURPOSE", "purpose_note"),
+    Column("ACTION", "action"),
     Column("PRIORITY", "priority"),
     Column("SINCE", "waiting_since"),
 ];
@@ -149,7 +151,10 @@ impl Lock {
                         locks::lock_renew(tx, &held, seconds).await
                     })
                     .await?;
-                tell(&session, &done)
+                let until = shown("expires_at", &done["expires_at"]);
+                session
+                    .out
+                    .done(&format!("Held until {until}."), &done, &["expires_at"])
             }
             Lock::Release { locks } => {
                 let held = held(&locks)?;
@@ -170,7 +175,7 @@ impl Lock {
                 let sentence = format!(
                     "{lock} is free. Whoever held it may still be at work; its fence is lower than that of the next."
                 );
-                session.out.done(&sentence, &done, &["part"])
+                session.out.done(&sentence, &done, &["lock_key"])
             }
         }
     }

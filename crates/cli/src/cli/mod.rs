@@ -9,6 +9,7 @@ mod dead_letter;
 mod doctor;
 mod errors;
 mod event;
+mod evidence;
 mod execution;
 mod executor;
 mod gate;
@@ -21,6 +22,7 @@ mod lock;
 mod login;
 mod migrate;
 mod plan;
+mod principal;
 mod private;
 mod psql;
 mod reap;
@@ -44,6 +46,7 @@ use crate::output::{Format, Output};
 use crate::remote::{Reach, reach_of};
 
 pub(crate) use errors::page as error_page;
+pub(crate) use evidence::ensure_evidence_key;
 pub(crate) use gate::open_all as open_all_gates;
 pub(crate) use key::first_key;
 pub(crate) use migrate::{apply as migrate_to, sentence as migrated_sentence};
@@ -209,6 +212,9 @@ enum Command {
     /// How long executions, steps and leases may take
     #[command(subcommand)]
     TimeoutPolicy(timeout_policy::TimeoutPolicy),
+    /// What proves an execution: check it, tell its story, keep its keys
+    #[command(subcommand)]
+    Evidence(evidence::Evidence),
     /// Who may hold work, and who is alive
     #[command(subcommand)]
     Executor(executor::Executor),
@@ -218,6 +224,9 @@ enum Command {
     /// Bind database logins to tenant and principal
     #[command(subcommand)]
     Login(login::Login),
+    /// Who acts: people, agents and services, and up to which level they approve
+    #[command(subcommand)]
+    Principal(principal::Principal),
     /// Keys for the API: who may act over HTTP, and how
     #[command(subcommand)]
     Key(key::Key),
@@ -275,6 +284,7 @@ impl Cli {
             Command::Bench(command) => command.run(place, out).await,
             Command::Psql(command) => command.run(place).await,
             Command::Plan(command) => command.run(out),
+            Command::Evidence(command) => command.run(place, out).await,
             Command::Errors(command) => command.run(out),
             Command::Completions(command) => command.run(out),
             Command::Context(command) => command.run(place, out).await,
@@ -292,6 +302,7 @@ impl Cli {
             Command::Executor(command) => command.run(place.session(out).await?).await,
             Command::Tenant(command) => command.run(place.session(out).await?).await,
             Command::Login(command) => command.run(place.session(out).await?).await,
+            Command::Principal(command) => command.run(place.session(out).await?).await,
             Command::Key(command) => command.run(place.session(out).await?).await,
             Command::Config(command) => command.run(place, out).await,
             Command::Gate(command) => command.run(place.session(out).await?).await,

@@ -17,6 +17,7 @@ const LIST: &[Column] = &[
     Column("STEP", "step"),
     Column("LEASE", "lease"),
     Column("RENEWALS", "renewals_max"),
+    Column("FROM", "origin"),
 ];
 
 #[derive(Debug, Subcommand)]

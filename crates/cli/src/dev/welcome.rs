@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::api::Api;
+use super::people::{APPROVER, REQUESTER};
 use crate::connect::{Choice, URL_VARIABLE};
 
 /// The text below the steps, ended by the line that scripts wait for.
@@ -50,7 +51,7 @@ pub(super) fn welcome(
     }
     line(
         "services",
-        "scheduler, reaper, retention, subscriptions and webhooks run here",
+        "scheduler, reaper, retention, archive, subscriptions and webhooks run here",
     );
     let (enqueue, wait) = match worker {
         true => {
@@ -58,6 +59,11 @@ pub(super) fn welcome(
             ("Enqueue a job. The worker here runs it at once", " --wait 10")
         }
         false => ("Enqueue a job. No worker runs it (--no-worker)", ""),
+    };
+    // The people are there only in a database of our own, and only the worker here knows how to say hello.
+    let (plan, last) = match (choice, worker) {
+        (Choice::Private { .. }, true) => (plan(&tenure), 5),
+        _ => (String::new(), 4),
     };
     write!(
         text,
@@ -77,7 +83,7 @@ Try this in another terminal:
   3. See what happened:
      {tenure} event list
 
-  4. The same with nothing but SQL:
+{plan}  {last}. The same with nothing but SQL:
      {tenure} psql -- -c "select tenure.job_enqueue('hello')"
      {psql}
 
@@ -86,6 +92,20 @@ Ctrl-C stops it.
     )
     .expect("writing to a string does not fail");
     text
+}
+
+/// A plan that one person asks for and another allows.
+fn plan(tenure: &str) -> String {
+    format!(
+        r#"  4. Run a plan that {REQUESTER} asks for and {APPROVER} allows; nobody allows a plan of their own:
+     plan='{{"purpose": "greet everybody", "sla_class": "long", "steps": [{{"id": "greet", "action": "greet", "action_class": "modify",
+       "target_type": "room", "target_ref": "hall", "kind": "hello", "payload": {{"name": "everybody"}}}}]}}'
+     id=$(echo "$plan" | {tenure} --quiet --as {REQUESTER} execution submit -)
+     {tenure} --as {APPROVER} execution approve "$id" --hash "$(echo "$plan" | {tenure} plan hash -)"
+     {tenure} execution watch "$id"
+
+"#
+    )
 }
 
 /// How to call this program on this database from another terminal.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
 use tenure::store::Timestamp;
 use tenure::store::principals::{self, Key, NewKey, Principal};
 use tenure::store::tenants::{self, Tenant};
@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(tenant_list, tenant_create))
         .routes(routes!(principal_list, principal_create))
+        .routes(routes!(principal_set))
         .routes(routes!(key_list, key_create))
         .routes(routes!(key_revoke))
 }
@@ -111,6 +112,44 @@ async fn principal_create(
         principals::principal_create(client, &request.name, &request.kind, email).await
     });
     Ok((StatusCode::CREATED, Json(made.await?)))
+}
+
+/// Up to which level a principal approves; what is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct PrincipalChanges {
+    /// Up to which level it approves when it comes by a database login; null: not at all. A key has a level of its own.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<i32>, minimum = 1, maximum = 3)]
+    approver_level: Option<Value>,
+    /// The roles in which it approves.
+    approval_roles: Option<Vec<String>>,
+}
+
+/// A field that is there, null included.
+fn given<'de, D: Deserializer<'de>>(field: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(field).map(Some)
+}
+
+/// Say up to which level a principal approves, and in which roles
+#[utoipa::path(patch, path = "/v1/principals/{name}", tag = "principals", params(("name" = String, Path)), request_body = PrincipalChanges, responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+async fn principal_set(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Name(name): Name,
+    Strict(changes): Strict<PrincipalChanges>,
+) -> Result<Json<Value>, Problem> {
+    let mut spec = json!({});
+    if let Some(level) = changes.approver_level {
+        spec["approver_level"] = level;
+    }
+    if let Some(roles) = changes.approval_roles {
+        spec["approval_roles"] = json!(roles);
+    }
+    let set = server.call(&caller, "principal_set", async |client| {
+        principals::principal_set(client, &name, &spec).await
+    });
+    Ok(Json(set.await?))
 }
 
 /// The keys of the tenant.

@@ -1,6 +1,6 @@
 //! Tenants, principals and keys.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tenure::store::principals::NewKey;
 use tenure::store::tenants::LoginBinding;
 
@@ -43,6 +43,12 @@ pub(crate) fn principal_list() -> Request {
 
 pub(crate) fn principal_create(name: &str, kind: &str, email: Option<&str>) -> Request {
     Request::post(&["principals"], json!({"name": name, "kind": kind, "email": email}))
+}
+
+pub(crate) fn principal_set(name: &str, spec: &Value) -> Request {
+    let mut request = Request::patch(&["principals", name], spec.clone());
+    request.repeatable = true;
+    request
 }
 
 pub(crate) fn key_list() -> Request {

@@ -21,6 +21,7 @@ fn the_suite_of_the_api_holds_for_a_second_tenant_and_sees_nothing_of_the_first(
             "api_verbs::",
             "api_reads::",
             "api_schedules::",
+            "api_executions::",
             "agent_queue::",
             "python::",
             "webhooks::",
@@ -41,6 +42,8 @@ struct Theirs {
     token: String,
     letter: String,
     prefix: String,
+    execution: String,
+    approval: String,
 }
 
 impl Theirs {
@@ -60,6 +63,11 @@ impl Theirs {
             "1h",
         ]);
         first(&["schedule", "run", "secret_schedule"]);
+        let plan = json!({"purpose": "secret xyzzy", "sla_class": "fast", "steps": [{"id": "a", "action": "a",
+            "action_class": "modify", "target_type": "host", "target_ref": "xyzzy"}]});
+        let submit = ["--tenant", "default", "--json", "execution", "submit", "-"];
+        let made = read(&bench.run_with_input(&submit, plan.to_string().as_bytes()).ok());
+        first(&["lock", "acquire", "host:xyzzy", "--for", "1h"]);
         let letters = first(&["dead-letter", "list", "--limit", "1"]);
         let keys = first(&["key", "list"]);
         Theirs {
@@ -67,6 +75,8 @@ impl Theirs {
             token: text_of(&held, "token"),
             letter: text_of(&read(letters.lines().next().expect("a line")), "dead_letter_id"),
             prefix: text_of(&read(keys.lines().next().expect("a line")), "prefix"),
+            execution: text_of(&made, "execution_id"),
+            approval: text_of(&made, "approval_id"),
         }
     }
 
@@ -77,11 +87,14 @@ impl Theirs {
         let noun = path.split('/').nth(2).unwrap_or_default().trim_end_matches('s');
         let asked = match path.contains("/schedules/") && path.ends_with("/explain") {
             true => "?at=2026-01-01T00:00:00Z",
+            false if path.ends_with("/difference") => "?other={execution_id}",
             false => "",
         };
         (path.to_owned() + asked)
             .replace("{job_id}", &pick(&self.job, nobody))
             .replace("{id}", &pick(&self.letter, nobody))
+            .replace("{execution_id}", &pick(&self.execution, nobody))
+            .replace("{approval_id}", &pick(&self.approval, nobody))
             .replace("{kind}", &pick("secret_kind", "nobodys_kind"))
             .replace("{prefix}", &pick(&self.prefix, "nobodys0"))
             .replace("{name}", &pick(&format!("secret_{noun}"), &format!("nobodys_{noun}")))
@@ -94,13 +107,16 @@ impl Theirs {
 fn body(method: &str, path: &str, token: &str) -> Option<Value> {
     let verb = path.rsplit('/').next().unwrap_or_default();
     Some(match verb {
+        "{name}" if path.starts_with("/v1/principals/") => json!({"approver_level": 1}),
         "{name}" if method == "PATCH" => json!({"description": "x"}),
         "backfill" => json!({"from": "2026-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}),
         "start" | "release" | "complete" | "acknowledge-cancel" | "heartbeat" => json!({"token": token}),
         "progress" => json!({"token": token, "progress": {}}),
         "fail" => json!({"token": token, "message": "x"}),
         "snooze" => json!({"token": token, "seconds": 1}),
-        "cancel" | "dead-letter" => json!({"reason": "x"}),
+        "cancel" | "dead-letter" | "withdraw" | "close" => json!({"reason": "x"}),
+        "resolve" => json!({"step_id": "a", "verdict": "failed", "reason": "x"}),
+        "decide" => json!({"decision": "reject", "plan_hash": "0".repeat(64), "comment": "x"}),
         "triage" => json!({"status": "closed"}),
         "retry" | "replay" | "pause" | "resume" | "rotate" | "run" => json!({}),
         "ack" => json!({"cursor": "0.0.0"}),
@@ -116,7 +132,18 @@ async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
     let api = Api::start_with(&bench, &["--no-services"]);
     let theirs = Theirs::make(&bench);
     let roles = [
-        "--role", "admin", "--role", "operator", "--role", "producer", "--role", "worker",
+        "--role",
+        "admin",
+        "--role",
+        "operator",
+        "--role",
+        "producer",
+        "--role",
+        "worker",
+        "--role",
+        "approver",
+        "--approver-level",
+        "3",
     ];
     let ours = key(
         &bench,
@@ -127,9 +154,17 @@ async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
     let mut asked = 0;
     let (_, document) = api.raw("GET", "/openapi.json", &[], None);
     for (path, methods) in document["paths"].as_object().expect("paths") {
-        let named = ["{job_id}", "{id}", "{kind}", "{prefix}", "{name}"]
-            .iter()
-            .any(|name| path.contains(name));
+        let named = [
+            "{job_id}",
+            "{id}",
+            "{kind}",
+            "{prefix}",
+            "{name}",
+            "{execution_id}",
+            "{approval_id}",
+        ]
+        .iter()
+        .any(|name| path.contains(name));
         for method in methods.as_object().expect("methods").keys().filter(|_| named) {
             let method = method.to_uppercase();
             let body = body(&method, path, &theirs.token);
@@ -163,6 +198,13 @@ async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
         ("/v1/kinds", "kinds"),
         ("/v1/subscriptions", "subscriptions"),
         ("/v1/schedules", "schedules"),
+        ("/v1/executions", "executions"),
+        ("/v1/executions?target=host:xyzzy", "executions"),
+        ("/v1/approvals?state=any", "approvals"),
+        ("/v1/approval-rules", "rules"),
+        ("/v1/locks", "locks"),
+        ("/v1/locks/waiters?part=host:xyzzy", "waiters"),
+        ("/v1/execution-dead-letters", "dead_letters"),
     ] {
         assert_eq!(api.get(&ours, path)[field], json!([]), "{path}");
     }
@@ -221,6 +263,10 @@ async fn rows_of_the_first(bench: &Workbench) -> BTreeMap<String, String> {
         "events",
         "schedules",
         "planned_slots",
+        "executions",
+        "steps",
+        "approvals",
+        "locks",
     ];
     let mut found = BTreeMap::new();
     for table in tables {

@@ -4,6 +4,7 @@
 
 mod agent_queue;
 mod api;
+mod api_executions;
 mod api_keys;
 mod api_reads;
 mod api_schedules;
@@ -20,6 +21,11 @@ mod doctor;
 mod draining;
 mod encrypted;
 mod events;
+mod evidence;
+mod evidence_export;
+mod executions;
+mod executions_bad;
+mod executions_scene;
 mod executors;
 mod first_key;
 mod gates;

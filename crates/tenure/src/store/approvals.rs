@@ -25,7 +25,7 @@ row! {
         pub requested_by_email: Option<String>,
         /// How high an approver it needs.
         pub level: i32,
-        /// The roles of which an approver has one; none: any.
+        /// The roles that must be there among those who approve; none: any.
         pub roles: Vec<String>,
         /// How many must approve.
         pub quorum: i32,
@@ -49,8 +49,12 @@ row! {
         pub expires_at: Option<Timestamp>,
         /// When it was decided.
         pub decided_at: Option<Timestamp>,
-        /// Why, if it was rejected or withdrawn.
+        /// By whom, or by what.
+        pub decided_by: Option<String>,
+        /// What was said about it.
         pub reason: Option<String>,
+        /// When the start that it allowed used it up.
+        pub consumed_at: Option<Timestamp>,
     }
 }
 
@@ -72,25 +76,49 @@ row! {
         /// The roles they had.
         pub roles: Vec<String>,
         /// Up to which level they approve.
-        pub level: Option<i32>,
+        pub level: i32,
+        /// For whom.
+        pub on_behalf_of: Option<String>,
         /// When.
         pub at: Timestamp,
     }
 }
 
 row! {
-    /// Who must approve what.
+    /// Who must approve what. A list that is not there matches everything.
     pub struct ApprovalRule {
         /// Its name.
         pub name: String,
         /// Rules are asked in this order; the first that matches a step decides about it.
         pub position: i32,
-        /// All it says.
-        pub spec: Value,
+        /// For steps of these classes.
+        pub action_classes: Option<Vec<String>>,
+        /// For targets of these types, with `*` for anything.
+        pub target_types: Option<Vec<String>>,
+        /// For these targets, with `*` for anything.
+        pub target_refs: Option<Vec<String>>,
+        /// For plans of these SLA classes.
+        pub sla_classes: Option<Vec<String>>,
+        /// For plans of these requesters, with `*` for anything.
+        pub requesters: Option<Vec<String>>,
+        /// For requesters of these kinds.
+        pub requester_kinds: Option<Vec<String>>,
+        /// 0: nobody; 1: one approver; 2: by the runbook; 3: each step too.
+        pub level: i32,
+        /// Roles of which each must be there among those who approve; none: any.
+        pub roles: Vec<String>,
+        /// So many must approve.
+        pub quorum: i32,
+        /// So long they may take.
+        pub expires_seconds: i32,
+        /// When approved work may start.
+        pub start_window: Option<Value>,
+        /// A word about it.
+        pub note: String,
         /// When it was last changed.
-        pub updated_at: Option<Timestamp>,
+        pub updated_at: Timestamp,
         /// By whom.
-        pub updated_by: Option<String>,
+        pub updated_by: String,
     }
 }
 

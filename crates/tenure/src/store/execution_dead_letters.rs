@@ -15,18 +15,24 @@ row! {
         pub execution_id: Uuid,
         /// What it was for.
         pub purpose: String,
-        /// Who submitted it.
-        pub requested_by: String,
-        /// The step that failed first.
-        pub failed_step: Option<String>,
+        /// The SHA-256 of its plan.
+        pub plan_hash: String,
+        /// How many attempts its steps took.
+        pub attempt_count: i32,
         /// Why it failed.
-        pub error_code: Option<String>,
-        /// In words.
-        pub error_message: Option<String>,
-        /// When it was over.
-        pub moved_at: Timestamp,
+        pub last_error: String,
+        /// When.
+        pub failed_at: Timestamp,
         /// `pending`, or what somebody decided.
         pub triage_status: String,
+        /// Why they did.
+        pub triage_note: Option<String>,
+        /// When they did.
+        pub triaged_at: Option<Timestamp>,
+        /// Who did.
+        pub triaged_by: Option<String>,
+        /// The execution that ran its plan again.
+        pub retried_as: Option<Uuid>,
     }
 }
 

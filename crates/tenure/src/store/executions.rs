@@ -73,32 +73,56 @@ row! {
         pub purpose: String,
         /// Who submitted it.
         pub requested_by: String,
-        /// For whom.
-        pub on_behalf_of: Option<String>,
         /// The SHA-256 of its plan.
         pub plan_hash: String,
-        /// `immediate` or `background`.
-        pub mode: String,
         /// `fast`, `medium` or `long`.
         pub sla_class: String,
+        /// The deepest of its steps: `read`, `modify` or `deploy`.
+        pub action_class: String,
+        /// `immediate` or `background`.
+        pub mode: String,
         /// Its priority.
-        pub priority: i16,
+        pub priority: i32,
         /// Which level of approval it needs.
         pub approval_level: i32,
+        /// The rule that said so.
+        pub rule: String,
+        /// Why it does not start although it may: `window` or `freeze`.
+        pub parked: Option<String>,
+        /// Why nothing more of it starts.
+        pub stopping: Option<String>,
+        /// Why it ended as it did.
+        pub reason_code: Option<String>,
+        /// What made the plan.
+        pub generator: Option<String>,
+        /// Ties together what belongs together.
+        pub correlation_id: Option<String>,
         /// How many steps it has.
         pub step_count: i32,
-        /// How many of them succeeded.
+        /// How many of them are not over.
+        pub steps_open: i32,
+        /// How many succeeded.
         pub steps_succeeded: i32,
         /// How many failed.
         pub steps_failed: i32,
+        /// How many were skipped.
+        pub steps_skipped: i32,
+        /// How many were cancelled.
+        pub steps_cancelled: i32,
+        /// Of how many nobody knows the outcome.
+        pub steps_unknown: i32,
         /// When it was submitted.
         pub created_at: Timestamp,
         /// When it started.
         pub started_at: Option<Timestamp>,
         /// When it was over.
         pub ended_at: Option<Timestamp>,
-        /// Why it ended, was parked, or failed.
-        pub reason: Option<String>,
+        /// From its submission to its start.
+        pub queue_wait_ms: Option<i64>,
+        /// From its start to its end.
+        pub duration_ms: Option<i64>,
+        /// What went wrong.
+        pub error_message: Option<String>,
     }
 }
 
@@ -119,32 +143,64 @@ row! {
         pub target_type: String,
         /// Which one.
         pub target_ref: String,
-        /// Its depth in the plan: it needs only steps of lower levels.
-        pub level: i32,
-        /// Its job.
-        pub job_id: Option<Uuid>,
+        /// The kind of its job.
+        pub kind: String,
+        /// Who runs it; none: as the kind says.
+        pub executor: Option<String>,
+        /// `idempotent` or `once`.
+        pub effects: String,
+        /// The steps that must have succeeded before.
+        pub needs: Vec<String>,
+        /// Which level of approval its rule asks for.
+        pub approval_level: i32,
+        /// That rule.
+        pub rule: String,
         /// The lock it holds or waits for.
         pub lock_key: Option<String>,
-        /// Since when it waits for that.
-        pub blocked_since: Option<Timestamp>,
-        /// Its fencing number.
+        /// The number of that acquisition.
         pub fence: Option<i64>,
-        /// How often it was tried.
-        pub attempts: Option<i32>,
+        /// How long it may take.
+        pub timeout_seconds: i32,
+        /// How often it is tried at most.
+        pub attempts_max: Option<i32>,
+        /// Which try this is.
+        pub attempt: i32,
+        /// Its job.
+        pub job_id: Option<Uuid>,
+        /// While it runs: `queued`, `leased` or `in_progress`.
+        pub job_state: Option<String>,
         /// Who runs it, or ran it last.
         pub worker: Option<String>,
+        /// The execution that had done it already.
+        pub carried_from: Option<Uuid>,
+        /// When its job was made.
+        pub queued_at: Option<Timestamp>,
         /// When it started.
         pub started_at: Option<Timestamp>,
         /// When it was over.
         pub ended_at: Option<Timestamp>,
+        /// From its start to its end.
+        pub duration_ms: Option<i64>,
         /// What came out.
-        pub result: Option<Value>,
+        pub output_summary: Option<Value>,
         /// Where a larger result is.
-        pub result_ref: Option<String>,
+        pub output_ref: Option<String>,
+        /// How large the result was.
+        pub output_size_bytes: Option<i32>,
         /// Why it failed.
         pub error_code: Option<String>,
+        /// The class of the error.
+        pub error_class: Option<String>,
         /// In words.
         pub error_message: Option<String>,
+        /// Who decided about it when nobody knew.
+        pub verdict_by: Option<String>,
+        /// How they knew.
+        pub verdict_reason: Option<String>,
+        /// Its place in the line for its lock; 1 is next.
+        pub waiting_place: Option<i64>,
+        /// How it is undone, for people.
+        pub compensation_note: Option<String>,
     }
 }
 
@@ -158,7 +214,7 @@ row! {
         /// What, such as `execution.approved`.
         pub kind: String,
         /// By whom.
-        pub actor: String,
+        pub actor: Option<String>,
         /// The step it is about.
         pub step_id: Option<String>,
         /// The rest of it.

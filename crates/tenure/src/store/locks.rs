@@ -23,10 +23,12 @@ row! {
         pub execution_id: Option<Uuid>,
         /// Its step.
         pub step_id: Option<String>,
+        /// Why, if it was taken by hand.
+        pub reason: Option<String>,
         /// Since when.
         pub acquired_at: Timestamp,
-        /// Until when, unless it is renewed.
-        pub expires_at: Option<Timestamp>,
+        /// Until when, unless it is renewed. That of a step lasts as long as the step.
+        pub expires_at: Timestamp,
         /// How many steps wait for it.
         pub waiters: i64,
     }
@@ -44,7 +46,9 @@ row! {
         /// What the execution is for.
         pub purpose: String,
         /// Its priority.
-        pub priority: i16,
+        pub priority: i32,
+        /// The action it wants the target for; none: for itself alone.
+        pub action: Option<String>,
         /// Since when it waits.
         pub waiting_since: Timestamp,
     }

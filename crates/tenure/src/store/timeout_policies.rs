@@ -3,7 +3,6 @@
 use serde_json::Value;
 use tokio_postgres::GenericClient;
 
-use super::Timestamp;
 use super::call::{Call, row};
 use crate::error::Result;
 
@@ -15,17 +14,15 @@ row! {
         /// `read`, `modify` or `deploy`.
         pub action_class: String,
         /// How long the whole execution may take.
-        pub execution_timeout_ms: i64,
+        pub execution_timeout_ms: i32,
         /// How long one step may take, unless its plan says otherwise.
-        pub step_timeout_ms: i64,
+        pub step_timeout_ms: i32,
         /// How long a worker holds a step without renewing.
-        pub lease_ms: i64,
+        pub lease_ms: i32,
         /// How often it renews at most.
         pub renewals_max: i32,
-        /// When it was last changed.
-        pub updated_at: Option<Timestamp>,
-        /// By whom.
-        pub updated_by: Option<String>,
+        /// `default`, or `tenant` where the tenant has its own.
+        pub origin: String,
     }
 }
 

@@ -351,7 +351,6 @@ async fn what_is_asked_of_executions_has_its_index() {
         "executions_sla (tenant_id, sla_class, duration_ms)",
         "executions_key (tenant_id, idempotency_key)",
         "steps_pkey (execution_id, step_number)",
-        "steps_running (execution_id)",
         "steps_target (tenant_id, target_type, target_ref, action)",
         "steps_timed_out (tenant_id, ended_at)",
         "approvals_execution (execution_id, plan_hash)",

@@ -44,6 +44,7 @@ const APPROVALS: &[Column] = &[
     Column("ROLES", "roles"),
     Column("RULE", "rule"),
     Column("EXPIRES", "expires_at"),
+    Column("BY", "decided_by"),
     Column("REASON", "reason"),
 ];
 
@@ -61,6 +62,7 @@ const FIRST: &[&str] = &[
     "purpose",
     "state",
     "waiting for",
+    "reason_code",
     "reason",
     "error_message",
     "plan_hash",
@@ -94,12 +96,6 @@ const HIDDEN: &[&str] = &[
     "key_held",
     "step_count",
     "target_count",
-    "steps_open",
-    "steps_succeeded",
-    "steps_failed",
-    "steps_cancelled",
-    "steps_skipped",
-    "steps_unknown",
     "timeout_ms",
     "duration_ms",
     "last_transition_at",
@@ -107,9 +103,14 @@ const HIDDEN: &[&str] = &[
     "last_state",
     "chain_length",
     "chain_hash",
-    "tenant_id",
     "next_at",
-    "metadata",
+    "plan_size_bytes",
+    "plan_snapshot_hash",
+    "timed_out",
+    "via",
+    "closed_at",
+    "closed_by",
+    "cancelled_at",
 ];
 
 #[derive(Debug, Args)]
@@ -231,7 +232,11 @@ pub(super) fn step_for_people(step: &mut Value) {
     let why: Vec<&str> = why.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
     let why = match (why.is_empty(), step["state"].as_str()) {
         (false, _) => Some(why.join(": ")),
-        (_, Some("blocked")) => Some(format!("waits for the lock {}", lock_of(step))),
+        (_, Some("blocked")) => Some(format!(
+            "waits for the lock {}, place {}",
+            lock_of(step),
+            part("waiting_place")
+        )),
         (_, Some("unknown")) => Some("nobody knows whether it was done".to_owned()),
         _ if !step["carried_from"].is_null() => Some("done by the execution before".to_owned()),
         _ => None,
@@ -244,12 +249,10 @@ pub(super) fn step_for_people(step: &mut Value) {
     }
 }
 
-fn lock_of(step: &Value) -> String {
-    let part = |field: &str| shown("", &step[field]);
-    match step["lock_action"].as_str() {
-        Some(action) => format!("{}:{}", part("lock_target"), printable(action)),
-        None => part("lock_target"),
-    }
+/// The lock without what all keys begin with: `host:web-1`.
+pub(super) fn lock_of(step: &Value) -> String {
+    let key = shown("", &step["lock_key"]);
+    key.splitn(4, ':').nth(3).unwrap_or(&key).to_owned()
 }
 
 /// `840ms`, `1.8s`, `1m12s`.
@@ -318,6 +321,13 @@ fn parts(mut all: Value) -> (Value, Vec<Value>, Vec<Value>) {
             }),
         );
         fields.insert("steps".to_owned(), json!(counts.join(", ")));
+        if fields
+            .get("metadata")
+            .and_then(Value::as_object)
+            .is_some_and(|metadata| metadata.is_empty())
+        {
+            fields.remove("metadata");
+        }
         HIDDEN.iter().for_each(|field| drop(fields.remove(*field)));
     }
     (head, steps, approvals)

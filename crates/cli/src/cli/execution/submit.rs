@@ -8,7 +8,7 @@ use tenure::store::executions::{self, Submission};
 use tenure_core::plan::Mode;
 use uuid::Uuid;
 
-use super::read::told_difference;
+use super::read::{lock_of, told_difference};
 use super::wait::{left, settled, until};
 use crate::cli::Behalf;
 use crate::cli::job::{check_key, moment};
@@ -92,12 +92,10 @@ impl Submit {
             }
         }
         session.out.done(&told(&answer), &answer, &["execution_id"])?;
-        if session.out.format == Format::People && !made.unchanged {
-            if let Some(difference) = &made.difference {
-                session.out.text(&told_difference(difference))?;
-            }
+        match &made.difference {
+            Some(difference) if session.out.format == Format::People => session.out.text(&told_difference(difference)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -156,6 +154,8 @@ const PREVIEW_FIRST: &[&str] = &[
     "quorum",
     "expires",
     "window",
+    "opens_at",
+    "frozen",
     "timeout",
 ];
 
@@ -164,7 +164,7 @@ const PREVIEW_STEPS: &[Column] = &[
     Column("LEVEL", "level"),
     Column("RULE", "rule"),
     Column("TIMEOUT", "timeout"),
-    Column("LOCK", "lock_key"),
+    Column("LOCK", "lock"),
     Column("HELD BY", "held_by"),
 ];
 
@@ -180,7 +180,21 @@ pub(super) async fn preview(mut session: Session, file: &str) -> Outcome {
     }
     let mut steps = preview["steps"].take();
     for (from, to) in [("expires_seconds", "expires"), ("timeout_seconds", "timeout")] {
-        preview[to] = json!(preview[from].take().as_i64().map(short));
+        preview[to] = json!(
+            preview[from]
+                .take()
+                .as_f64()
+                .map(|seconds| short(seconds.ceil() as i64))
+        );
+    }
+    // What goes without saying is not said.
+    if preview["window"].is_null() {
+        preview["opens_at"] = Value::Null;
+    }
+    for field in ["roles", "runbook_missing"] {
+        if preview[field] == json!([]) || preview[field] == json!(false) {
+            preview[field] = Value::Null;
+        }
     }
     preview["approval_level"] = json!(level_in_words(&preview["approval_level"]));
     session.out.object(&preview, PREVIEW_FIRST, &[])?;
@@ -189,6 +203,7 @@ pub(super) async fn preview(mut session: Session, file: &str) -> Outcome {
         .into_iter()
         .map(|mut row| {
             row["timeout"] = json!(row["timeout_seconds"].as_i64().map(short));
+            row["lock"] = json!(lock_of(&row));
             row
         })
         .collect();

@@ -1,5 +1,6 @@
 //! `tenure execution watch`: the steps as they go. A terminal is redrawn; on a pipe each event is a line.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use tenure::store::executions;
 use tenure_core::codes;
 use uuid::Uuid;
 
-use super::read::took;
+use super::read::{lock_of, took};
 use super::submit::AT_ONCE;
 use crate::connect::Session;
 use crate::errors::{Failure, Outcome};
@@ -137,12 +138,12 @@ fn ended(session: &Session, shown: &Value) -> Outcome {
 /// `Succeeded in 1m12s: 6 of 6 steps.`
 fn result(shown: &Value) -> String {
     let part = |field: &str| shown_text(&shown[field]);
+    let succeeded = shown_text(&shown["counts"]["succeeded"]);
     let took = shown["duration_ms"].as_i64().map(|ms| format!(" in {}", took(ms)));
     let mut text = format!(
-        "{}{}: {} of {} steps succeeded.",
+        "{}{}: {succeeded} of {} steps succeeded.",
         part("state"),
         took.unwrap_or_default(),
-        part("steps_succeeded"),
         part("step_count")
     );
     for field in ["reason", "error_message"] {
@@ -189,8 +190,10 @@ fn frame(shown: &Value, now: i64) -> String {
         String::new(),
     ];
     let steps: Vec<&Value> = shown["steps"].as_array().into_iter().flatten().collect();
-    let drawn = drawn(&steps);
-    let rows: Vec<Value> = drawn.iter().map(|step| row(step, now)).collect();
+    let levels = levels(&steps);
+    let drawn = drawn(&steps, &levels);
+    let level = |step: &Value| levels.get(id_of(step)).copied().unwrap_or_default();
+    let rows: Vec<Value> = drawn.iter().map(|step| row(step, level(step), now)).collect();
     lines.push(table_of(COLUMNS, &rows));
     if drawn.len() < steps.len() {
         lines.push(format!("  … and {}", left_out(&steps, &drawn)));
@@ -205,15 +208,43 @@ fn frame(shown: &Value, now: i64) -> String {
 }
 
 /// Those that are drawn: all of a small plan; of a large one what is going on first, then what went wrong, then the rest.
-fn drawn<'a>(steps: &[&'a Value]) -> Vec<&'a Value> {
+fn drawn<'a>(steps: &[&'a Value], levels: &HashMap<&str, usize>) -> Vec<&'a Value> {
     let mut chosen: Vec<(usize, &Value)> = steps.iter().copied().enumerate().collect();
     if chosen.len() > STEPS_DRAWN_MAX {
         chosen.sort_by_key(|(at, step)| (urgency(step), *at));
         chosen.truncate(STEPS_DRAWN_MAX);
     }
-    let level = |step: &Value| step["level"].as_i64().unwrap_or_default();
+    let level = |step: &Value| levels.get(id_of(step)).copied().unwrap_or_default();
     chosen.sort_by_key(|(at, step)| (level(step), *at));
     chosen.into_iter().map(|(_, step)| step).collect()
+}
+
+fn id_of(step: &Value) -> &str {
+    step["step_id"].as_str().unwrap_or_default()
+}
+
+/// How deep each step lies: a step needs only steps of lower levels.
+fn levels<'a>(steps: &[&'a Value]) -> HashMap<&'a str, usize> {
+    let needs = |step: &'a Value| step["needs"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut levels = HashMap::new();
+    // Every round settles at least the next level; a plan has no cycles.
+    while levels.len() < steps.len() {
+        let before = levels.len();
+        for step in steps
+            .iter()
+            .filter(|step| !levels.contains_key(id_of(step)))
+            .collect::<Vec<_>>()
+        {
+            let below: Option<Vec<usize>> = needs(step).map(|need| levels.get(need).copied()).collect();
+            if let Some(below) = below {
+                levels.insert(id_of(step), below.into_iter().max().map_or(0, |level| level + 1));
+            }
+        }
+        if levels.len() == before {
+            break;
+        }
+    }
+    levels
 }
 
 fn urgency(step: &Value) -> u8 {
@@ -228,7 +259,7 @@ fn urgency(step: &Value) -> u8 {
 
 /// `12 succeeded, 170 waiting`.
 fn left_out(steps: &[&Value], drawn: &[&Value]) -> String {
-    let mut counts = std::collections::BTreeMap::new();
+    let mut counts = BTreeMap::new();
     let is_drawn = |step: &&&Value| drawn.iter().any(|other| other["step_id"] == step["step_id"]);
     for step in steps.iter().filter(|step| !is_drawn(step)) {
         *counts.entry(shown_text(&step["state"])).or_insert(0) += 1;
@@ -237,7 +268,7 @@ fn left_out(steps: &[&Value], drawn: &[&Value]) -> String {
     counts.join(", ")
 }
 
-fn row(step: &Value, now: i64) -> Value {
+fn row(step: &Value, level: usize, now: i64) -> Value {
     let state = step["state"].as_str().unwrap_or_default();
     let mark = match state {
         "succeeded" => "✓",
@@ -251,7 +282,7 @@ fn row(step: &Value, now: i64) -> Value {
     let tries = step["attempt"].as_i64().filter(|attempt| *attempt > 0);
     json!({
         "mark": mark,
-        "level": step["level"],
+        "level": level,
         "step_id": step["step_id"],
         "state": state,
         "worker": step["worker"],
@@ -265,8 +296,8 @@ fn waits_for(step: &Value) -> Option<String> {
     let text = |field: &str| shown_text(&step[field]);
     match step["state"].as_str()? {
         "blocked" => {
-            let place = step["place"].as_i64().map(|place| format!(", place {place}"));
-            Some(format!("lock {}{}", text("lock_target"), place.unwrap_or_default()))
+            let place = step["waiting_place"].as_i64().map(|place| format!(", place {place}"));
+            Some(format!("lock {}{}", lock_of(step), place.unwrap_or_default()))
         }
         "awaiting_approval" => Some("an approval".to_owned()),
         "unknown" => Some("a verdict".to_owned()),
@@ -294,15 +325,15 @@ fn shown_text(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn step(id: usize, state: &str, level: usize) -> Value {
-        json!({"step_id": format!("s{id}"), "state": state, "level": level, "worker": "w1", "attempt": 1,
-               "started_at": "2026-01-01T00:00:00Z", "lock_target": "host:web-1", "place": 3})
+    fn step(id: usize, state: &str, needs: &[&str]) -> Value {
+        json!({"step_id": format!("s{id}"), "state": state, "needs": needs, "worker": "w1", "attempt": 1,
+               "started_at": "2026-01-01T00:00:00Z", "lock_key": "lock:v1:1:host:web-1", "waiting_place": 3})
     }
 
     #[test]
     fn a_frame_tells_who_runs_what_and_what_is_waited_for() {
         let shown = json!({"purpose": "restart", "state": "running", "started_at": "2026-01-01T00:00:00Z",
-            "steps": [step(1, "running", 0), step(2, "blocked", 1)], "waiting_for": ["a lock"]});
+            "steps": [step(1, "running", &[]), step(2, "blocked", &["s1"])], "waiting_for": ["a lock"]});
         let at: jiff::Timestamp = "2026-01-01T00:00:02.5Z".parse().expect("a time");
         let frame = frame(&shown, at.as_microsecond());
         for part in [
@@ -318,7 +349,7 @@ mod tests {
 
     #[test]
     fn of_a_large_plan_what_goes_on_is_drawn_and_the_rest_counted() {
-        let mut steps: Vec<Value> = (0..200).map(|id| step(id, "succeeded", id / 50)).collect();
+        let mut steps: Vec<Value> = (0..200).map(|id| step(id, "succeeded", &[])).collect();
         steps[150]["state"] = json!("unknown");
         steps[199]["state"] = json!("running");
         let shown = json!({"purpose": "p", "state": "running", "steps": steps});

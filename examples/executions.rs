@@ -1,0 +1,85 @@
+//! A plan of three steps that one person asks for and another allows, and the worker that runs it.
+//!
+//! Both are principals of one database here; in production each has a login, or a key, of their own.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tenure::core::plan::Plan;
+use tenure::pool::PoolOptions;
+use tenure::store::principals::{principal_create, principal_list, principal_set};
+use tenure::worker::{Context, Failure, Worker};
+use tenure::{Client, Pool};
+
+const PLAN: &str = r#"{
+  "purpose": "restart the shop",
+  "sla_class": "long",
+  "steps": [
+    {"id": "check before", "action": "service.check", "action_class": "read", "target_type": "service", "target_ref": "shop"},
+    {"id": "restart", "action": "service.restart", "action_class": "modify", "target_type": "service", "target_ref": "shop",
+     "needs": ["check before"]},
+    {"id": "check after", "action": "service.check", "action_class": "read", "target_type": "service", "target_ref": "shop",
+     "needs": ["restart"]}
+  ]
+}"#;
+
+/// Does what a step says. The shop would refuse a smaller fence than the greatest it has seen.
+async fn step(_: Value, context: Context) -> Result<(), Failure> {
+    let step = context
+        .step()
+        .ok_or_else(|| Failure::permanent("it belongs to no plan"))?;
+    let fenced = if step.fence().is_some() { ", fenced" } else { "" };
+    println!("{}: {} {}{fenced}", step.step_id, step.action, step.target_ref);
+    Ok(())
+}
+
+/// A client that acts as this person, for a login that is trusted to say so.
+fn acting_as(url: &str, person: &str) -> tenure::Result<Client> {
+    let separator = if url.contains('?') { '&' } else { '?' };
+    let url = format!("{url}{separator}options=-c%20tenure.principal%3D{person}");
+    Ok(Client::new(Pool::new(&url, &PoolOptions::default())?))
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let url = std::env::var("DATABASE_URL")?;
+    let pool = Pool::new(&url, &Default::default())?;
+    {
+        let admin = pool.get().await?;
+        let known = principal_list(&**admin).await?;
+        for person in ["ann", "bob"] {
+            if !known.iter().any(|principal| principal.name == person) {
+                principal_create(&**admin, person, "human", None).await?;
+            }
+        }
+        // Both may approve, and yet nobody approves a plan of their own.
+        for person in ["ann", "bob"] {
+            principal_set(&**admin, person, &serde_json::json!({"approver_level": 1})).await?;
+        }
+    }
+    let (ann, bob) = (acting_as(&url, "ann")?, acting_as(&url, "bob")?);
+
+    let plan = Plan::read(PLAN)?;
+    let submitted = ann.submit(&plan).await?;
+    println!("It is {}.", submitted.state);
+    let execution = submitted.execution_id;
+    match ann.execution(execution).approve(&plan.hash(), None).await {
+        Ok(_) => println!("Ann allowed herself."),
+        Err(refused) => println!("Ann cannot: {}.", refused.code()),
+    }
+
+    // Whoever approves looks at the plan, and names the hash of what they saw.
+    let seen = bob.execution(execution).plan().await?;
+    bob.execution(execution)
+        .approve(&seen.hash(), Some("after lunch"))
+        .await?;
+
+    let worker = Worker::builder(pool)
+        .handler("service.check", step)
+        .handler("service.restart", step)
+        .build()?;
+    worker.run_until_idle().await?;
+    let ended = ann.execution(execution).wait(Duration::from_secs(60)).await?;
+    println!("It {}: {} steps.", ended.state, ended.step_count);
+    Ok(())
+}
