@@ -360,7 +360,6 @@ async fn what_is_asked_of_executions_has_its_index() {
         "approval_votes_principal (tenant_id, principal, at)",
         "execution_events_pkey (execution_id, seq)",
         "execution_events_kind (tenant_id, kind, at)",
-        "execution_events_step (execution_id, step_number)",
         "execution_dead_letters_pkey (execution_id)",
         "execution_dead_letters_failed_at (tenant_id, failed_at)",
     ] {
