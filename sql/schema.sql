@@ -1750,6 +1750,12 @@ CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- lines_left(integer[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.lines_left(p_tenants integer[], p_targets text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
 -- lock_acquire(text[], integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6005,6 +6011,9 @@ REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 -- FUNCTION limit_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION lines_left(p_tenants integer[], p_targets text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lines_left(p_tenants integer[], p_targets text[]) FROM PUBLIC;
 
 -- FUNCTION lock_acquire(p_parts text[], p_seconds integer, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text) FROM PUBLIC;

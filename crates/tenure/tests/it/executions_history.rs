@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::approvals_scene::{
     act, as_owner, ask, ask_change, check_executions, decide, id, people, plan, state_of, submit, tick, work, work_all,
 };
-use crate::fixture::{Db, get, one, refused, rows, run, verb};
+use crate::fixture::{Db, claim, get, one, refused, rows, run, verb};
 
 /// Who asked, who decided and who cancelled are names, not references: their rows may go.
 /// Proves: S164, S170, S185. Guards: D81, D82, D83, D95, D105.
@@ -225,8 +225,72 @@ async fn the_key_of_a_partially_failed_execution_stays_taken_until_somebody_deci
     check_executions(&c).await;
 }
 
+/// What documents call a workflow and its queue: an execution that knows its generator, and steps that are jobs like all others.
+/// Proves: S94, S95, S96, S194, S195, S196, S198, S225.
+#[tokio::test]
+async fn a_workflow_is_an_execution_and_its_steps_are_jobs_of_the_queue() {
+    let (_db, c) = people().await;
+    let mut text = plan("p", &["a read", "b read"]);
+    text["generator"] = json!("MOT:template");
+    text["correlation_id"] = json!("ticket 7");
+    text["priority"] = json!("urgent");
+    let first = id(&submit(&c, "eve", &text, "").await, "execution_id");
+    let mut bulk = plan("q", &["a read"]);
+    bulk["priority"] = json!("bulk");
+    submit(&c, "eve", &bulk, "").await;
+    let shown = one(&c, "select tenure.execution_show($1)", &[&first]).await;
+    for (field, value) in [
+        ("generator", json!("MOT:template")),
+        ("correlation_id", json!("ticket 7")),
+        ("requested_by", json!("eve")),
+        ("state", json!("running")),
+        ("ended_at", json!(null)),
+    ] {
+        assert_eq!(shown[field], value, "{field}");
+    }
+    // How deep the queue is, by priority, and since when.
+    let depth: Vec<String> = rows(
+        &c,
+        "select priority || ' ' || count(*) || ' ' || (min(created_at) <= tenure.now()) from tenure.job_queue where state = 'queued' group by priority order by priority desc",
+        &[],
+    )
+    .await
+    .iter()
+    .map(|row| row.get(0))
+    .collect();
+    assert_eq!(depth, ["100 2 true", "-100 1 true"]);
+    let step = async || -> Vec<Option<String>> {
+        let sql = "select s.job_state, j.lease_owner, (j.lease_until is not null)::text, j.attempts::text, j.workflow_id::text, j.correlation_id, j.source_system
+                     from tenure.step_list($1) s join tenure.job_queue j on j.job_id = s.job_id where s.step_id = 'a'";
+        let row = rows(&c, sql, &[&first]).await.remove(0);
+        (0..7).map(|at| row.get(at)).collect()
+    };
+    let said = |words: [Option<&str>; 4]| -> Vec<Option<String>> {
+        let workflow = first.to_string();
+        let rest = [Some(workflow.as_str()), Some("ticket 7"), Some("tenure.execution")];
+        words.into_iter().chain(rest).map(|it| it.map(str::to_owned)).collect()
+    };
+    assert_eq!(step().await, said([Some("queued"), None, Some("false"), Some("0")]));
+    let held = claim(&c, "w").await;
+    assert_eq!(step().await, said([Some("leased"), Some("w"), Some("true"), Some("1")]));
+    verb(&c, "job_start", &held, "").await;
+    assert_eq!(
+        step().await,
+        said([Some("in_progress"), Some("w"), Some("true"), Some("1")])
+    );
+    verb(&c, "job_complete", &held, "").await;
+    work_all(&c).await;
+    let ended = one(&c, "select tenure.execution_show($1)", &[&first]).await;
+    assert_eq!(ended["state"], "succeeded");
+    assert!(
+        ended["ended_at"].is_string() && ended["steps"][0]["queued_at"].is_string(),
+        "{ended}"
+    );
+    check_executions(&c).await;
+}
+
 /// Rejected is an end like any other: it is archived too.
-/// Proves: S228. Guards: D79, D100, D101.
+/// Proves: S228, S229. Guards: D79, D100, D101.
 #[tokio::test]
 async fn rejected_executions_are_archived_with_all_that_belongs_to_them() {
     let (db, c) = people().await;

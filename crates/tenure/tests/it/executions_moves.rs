@@ -336,7 +336,7 @@ async fn rows_that_mean_nothing_are_refused_by_the_tables() {
 }
 
 /// What is asked of these tables has its index.
-/// Proves: S177, S182, S190, S193, S202.
+/// Proves: S177, S182, S190, S193, S199, S202.
 /// Guards: D78, D87.
 #[tokio::test]
 async fn what_is_asked_of_executions_has_its_index() {
@@ -350,6 +350,9 @@ async fn what_is_asked_of_executions_has_its_index() {
         "executions_timed_out (tenant_id, ended_at)",
         "executions_sla (tenant_id, sla_class, duration_ms)",
         "executions_key (tenant_id, idempotency_key)",
+        "ready_pkey (lane, rank, due, job_id)",
+        "jobs_workflow_id (workflow_id)",
+        "leases_pkey (token, lane)",
         "steps_pkey (execution_id, step_number)",
         "steps_target (tenant_id, target_type, target_ref, action)",
         "steps_timed_out (tenant_id, ended_at)",

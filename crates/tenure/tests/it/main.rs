@@ -38,6 +38,7 @@ mod keys;
 mod kinds;
 mod leases;
 mod limits;
+mod locks;
 mod metrics;
 mod migrate;
 mod migrate_rights;
