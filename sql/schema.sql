@@ -456,6 +456,7 @@ CREATE FUNCTION tenure.caller() RETURNS tenure.caller_identity
 -- chain_append(timestamp with time zone, text, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -967,6 +968,7 @@ CREATE FUNCTION tenure.execution_background(p_execution_id uuid) RETURNS jsonb
 -- execution_call_off(timestamp with time zone, text, uuid, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1100,6 +1102,7 @@ CREATE FUNCTION tenure.execution_show(p_execution_id uuid) RETURNS jsonb
 -- execution_stop(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1108,6 +1111,7 @@ CREATE FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor te
 CREATE FUNCTION tenure.execution_submit(p_plan text, p_key text DEFAULT NULL::text, p_plan_hash text DEFAULT NULL::text, p_supersedes uuid DEFAULT NULL::uuid, p_start_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_start_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_metadata jsonb DEFAULT '{}'::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1116,6 +1120,7 @@ CREATE FUNCTION tenure.execution_submit(p_plan text, p_key text DEFAULT NULL::te
 CREATE FUNCTION tenure.execution_tick(p_limit integer DEFAULT 100) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1146,6 +1151,7 @@ CREATE FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) RE
 -- executions_advance(timestamp with time zone, text, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1153,6 +1159,7 @@ CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_acto
 -- executions_begin(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1160,6 +1167,7 @@ CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor 
 -- executions_finish(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1167,6 +1175,7 @@ CREATE FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor
 -- executions_follow(timestamp with time zone, text, uuid[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1175,6 +1184,7 @@ CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor
 CREATE FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) RETURNS boolean
     LANGUAGE plpgsql
     SET lock_timeout TO '1s'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1188,6 +1198,7 @@ CREATE FUNCTION tenure.executions_move() RETURNS trigger
 -- executions_schedule(timestamp with time zone, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1195,6 +1206,7 @@ CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids
 -- executions_start(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -1776,6 +1788,7 @@ CREATE FUNCTION tenure.lock_freed(p_now timestamp with time zone, p_actor text, 
 -- lock_hand_over(timestamp with time zone, text, integer, text, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -2633,7 +2646,7 @@ CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text DEFAULT NULL:
 
 -- step_payload(jsonb, uuid, integer, text, text, text, text, bigint); Type: FUNCTION
 CREATE FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- steps_ask(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
@@ -2644,6 +2657,7 @@ CREATE FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[],
 -- steps_dispatch(timestamp with time zone, text, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -2651,6 +2665,7 @@ CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor te
 -- steps_end(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -2658,6 +2673,7 @@ CREATE FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p
 -- steps_enqueue(timestamp with time zone, integer, uuid[], integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -2670,6 +2686,7 @@ CREATE FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text,
 -- steps_lock(timestamp with time zone, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -2677,6 +2694,7 @@ CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[]
 -- steps_over(timestamp with time zone, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -2684,6 +2702,7 @@ CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[]
 -- steps_skip(timestamp with time zone, uuid[], integer[], text); Type: FUNCTION
 CREATE FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
@@ -4801,7 +4820,7 @@ CREATE TRIGGER executions_begin BEFORE INSERT ON tenure.executions FOR EACH ROW 
 CREATE TRIGGER executions_kept BEFORE DELETE ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
 
 -- executions executions_move; Type: TRIGGER
-CREATE TRIGGER executions_move BEFORE UPDATE ON tenure.executions FOR EACH ROW WHEN (((old.state <> new.state) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
+CREATE TRIGGER executions_move BEFORE UPDATE ON tenure.executions FOR EACH ROW WHEN ((((old.state <> new.state) AND ((new.state = 'running'::text) OR ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'awaiting_approval'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'approved'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'succeeded'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'partially_failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'cancelled'::text))))) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
 
 -- heartbeats heartbeats_only_executors; Type: TRIGGER
 CREATE TRIGGER heartbeats_only_executors BEFORE INSERT OR UPDATE OF executor_kind ON tenure.heartbeats FOR EACH ROW EXECUTE FUNCTION tenure.heartbeats_only_executors();
