@@ -28,7 +28,7 @@ fn start(bench: &Workbench) -> (Api, String, String) {
 }
 
 fn complete(api: &Api, key: &str, kind: &str) {
-    let claim = json!({"worker": "w", "kinds": [kind], "wait_seconds": 10, "start": true});
+    let claim = json!({"worker": "w", "kinds": [kind], "wait_seconds": 10});
     let claimed = api.post(key, "/v1/jobs/claim", claim);
     let job = &claimed["jobs"][0];
     let path = format!("/v1/jobs/{}/complete", text_of(job, "job_id"));
