@@ -16,6 +16,36 @@ CREATE TYPE tenure.caller_identity AS (
 	roles text[]
 );
 
+-- execution_told; Type: TYPE
+CREATE TYPE tenure.execution_told AS (
+	execution_id uuid,
+	kind text,
+	step_number integer,
+	data jsonb
+);
+
+-- plan_step; Type: TYPE
+CREATE TYPE tenure.plan_step AS (
+	step_number integer,
+	step_id text,
+	action text,
+	action_class text,
+	target_type text,
+	target_ref text,
+	kind text,
+	executor text,
+	payload jsonb,
+	payload_ref text,
+	needs text[],
+	timeout_seconds integer,
+	effects text,
+	attempts_max integer,
+	lock_scope text,
+	lock_target text,
+	lock_action text,
+	compensation_note text
+);
+
 -- run_end; Type: TYPE
 CREATE TYPE tenure.run_end AS (
 	job_id uuid,
@@ -135,6 +165,272 @@ CREATE FUNCTION tenure.acts_as(p_role text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- approvals; Type: TABLE
+CREATE TABLE tenure.approvals (
+    approval_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    execution_id uuid NOT NULL,
+    step_number integer,
+    plan_hash text NOT NULL,
+    plan_snapshot_hash text NOT NULL,
+    level smallint NOT NULL,
+    roles text[] DEFAULT '{}'::text[] NOT NULL,
+    quorum smallint DEFAULT 1 NOT NULL,
+    given smallint DEFAULT 0 NOT NULL,
+    rule text NOT NULL,
+    auto_approved boolean DEFAULT false NOT NULL,
+    runbook_ref text,
+    state text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    escalate_at timestamp with time zone,
+    escalated_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    decided_at timestamp with time zone,
+    decided_by text,
+    reason text,
+    consumed_at timestamp with time zone,
+    CONSTRAINT approvals_check CHECK ((expires_at > created_at)),
+    CONSTRAINT approvals_check1 CHECK ((decided_at >= created_at)),
+    CONSTRAINT approvals_check2 CHECK ((consumed_at >= decided_at)),
+    CONSTRAINT approvals_check3 CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
+    CONSTRAINT approvals_check4 CHECK (((decided_at IS NULL) = (decided_by IS NULL))),
+    CONSTRAINT approvals_check5 CHECK (((state <> 'approved'::text) OR auto_approved OR (given >= quorum))),
+    CONSTRAINT approvals_check6 CHECK ((auto_approved = (level = 0))),
+    CONSTRAINT approvals_check7 CHECK (((consumed_at IS NULL) OR (state = 'approved'::text))),
+    CONSTRAINT approvals_check8 CHECK (((level < 2) OR (runbook_ref IS NOT NULL))),
+    CONSTRAINT approvals_check9 CHECK (((level = 0) OR (expires_at IS NOT NULL))),
+    CONSTRAINT approvals_given_check CHECK ((given >= 0)),
+    CONSTRAINT approvals_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT approvals_quorum_check CHECK (((quorum >= 1) AND (quorum <= 10))),
+    CONSTRAINT approvals_rule_check CHECK ((rule ~ '\S'::text)),
+    CONSTRAINT approvals_runbook_ref_check CHECK ((runbook_ref ~ '\S'::text)),
+    CONSTRAINT approvals_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'withdrawn'::text])))
+);
+ALTER TABLE ONLY tenure.approvals FORCE ROW LEVEL SECURITY;
+
+-- TABLE approvals; Type: COMMENT
+COMMENT ON TABLE tenure.approvals IS 'A decision about exactly one plan hash, of an execution or of one step of it. Used up by the start that it allows.';
+
+-- approval_act(timestamp with time zone, text, tenure.approvals, text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- approval_decide(uuid, text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approval_list(uuid, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.approval_list(p_execution_id uuid DEFAULT NULL::uuid, p_state text DEFAULT 'pending'::text, p_limit integer DEFAULT 100) RETURNS TABLE(approval_id uuid, execution_id uuid, step_id text, purpose text, requested_by text, requested_by_email text, level integer, roles text[], quorum integer, approvals_given integer, plan_hash text, plan_snapshot_hash text, state text, rule text, auto_approved boolean, runbook_ref text, created_at timestamp with time zone, expires_at timestamp with time zone, decided_at timestamp with time zone, decided_by text, reason text, consumed_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- text_hash(text); Type: FUNCTION
+CREATE FUNCTION tenure.text_hash(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- executions; Type: TABLE
+CREATE TABLE tenure.executions (
+    execution_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    purpose text NOT NULL,
+    plan_hash text NOT NULL,
+    idempotency_key text NOT NULL,
+    key_origin text NOT NULL,
+    key_held boolean DEFAULT true NOT NULL,
+    state text NOT NULL,
+    sla_class text NOT NULL,
+    action_class text NOT NULL,
+    mode text NOT NULL,
+    priority smallint NOT NULL,
+    on_step_failure text NOT NULL,
+    approval_level smallint NOT NULL,
+    rule text NOT NULL,
+    runbook_ref text,
+    correlation_id text,
+    generator text,
+    requested_by text NOT NULL,
+    on_behalf_of text,
+    via text,
+    start_after timestamp with time zone,
+    start_before timestamp with time zone,
+    start_window jsonb,
+    parked text,
+    next_at timestamp with time zone,
+    plan_size_bytes integer NOT NULL,
+    step_count integer NOT NULL,
+    target_count integer NOT NULL,
+    steps_open integer NOT NULL,
+    steps_succeeded integer DEFAULT 0 NOT NULL,
+    steps_failed integer DEFAULT 0 NOT NULL,
+    steps_cancelled integer DEFAULT 0 NOT NULL,
+    steps_skipped integer DEFAULT 0 NOT NULL,
+    steps_unknown integer DEFAULT 0 NOT NULL,
+    retries_total integer DEFAULT 0 NOT NULL,
+    timeout_ms integer NOT NULL,
+    timeout_at timestamp with time zone,
+    stopping text,
+    stopped_by text,
+    reason_code text,
+    reason text,
+    error_class text,
+    error_message text,
+    result_summary jsonb,
+    cancelled_at timestamp with time zone,
+    cancelled_by text,
+    supersedes uuid,
+    superseded_by uuid,
+    retry_of uuid,
+    retried_as uuid,
+    closed_at timestamp with time zone,
+    closed_by text,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    approved_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    queue_wait_ms bigint GENERATED ALWAYS AS ((floor((EXTRACT(epoch FROM (started_at - created_at)) * (1000)::numeric)))::bigint) STORED,
+    duration_ms bigint GENERATED ALWAYS AS ((floor((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric)))::bigint) STORED,
+    last_transition_at timestamp with time zone NOT NULL,
+    last_transition_by text NOT NULL,
+    last_state text,
+    chain_length integer DEFAULT 0 NOT NULL,
+    chain_hash bytea NOT NULL,
+    CONSTRAINT executions_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
+    CONSTRAINT executions_approval_level_check CHECK (((approval_level >= 0) AND (approval_level <= 3))),
+    CONSTRAINT executions_chain_hash_check CHECK ((octet_length(chain_hash) = 32)),
+    CONSTRAINT executions_chain_length_check CHECK ((chain_length >= 0)),
+    CONSTRAINT executions_check CHECK ((started_at >= created_at)),
+    CONSTRAINT executions_check1 CHECK ((ended_at >= COALESCE(started_at, created_at))),
+    CONSTRAINT executions_check10 CHECK (((parked IS NULL) OR (state = 'approved'::text))),
+    CONSTRAINT executions_check11 CHECK ((start_before > start_after)),
+    CONSTRAINT executions_check12 CHECK ((((((steps_open + steps_succeeded) + steps_failed) + steps_cancelled) + steps_skipped) = step_count)),
+    CONSTRAINT executions_check13 CHECK ((steps_unknown <= steps_open)),
+    CONSTRAINT executions_check2 CHECK (((state = ANY (ARRAY['succeeded'::text, 'partially_failed'::text, 'failed'::text, 'cancelled'::text, 'rejected'::text])) = (ended_at IS NOT NULL))),
+    CONSTRAINT executions_check3 CHECK (((state <> ALL (ARRAY['pending'::text, 'awaiting_approval'::text, 'approved'::text, 'rejected'::text])) OR (started_at IS NULL))),
+    CONSTRAINT executions_check4 CHECK (((state <> ALL (ARRAY['running'::text, 'succeeded'::text, 'partially_failed'::text, 'failed'::text])) OR (started_at IS NOT NULL))),
+    CONSTRAINT executions_check5 CHECK (((state = 'cancelled'::text) = (cancelled_at IS NOT NULL))),
+    CONSTRAINT executions_check6 CHECK (((cancelled_at IS NULL) = (cancelled_by IS NULL))),
+    CONSTRAINT executions_check7 CHECK (((state <> 'succeeded'::text) OR ((steps_succeeded = step_count) AND (steps_open = 0)))),
+    CONSTRAINT executions_check8 CHECK (((ended_at IS NULL) OR (steps_open = 0))),
+    CONSTRAINT executions_check9 CHECK (((approval_level < 2) OR (runbook_ref IS NOT NULL))),
+    CONSTRAINT executions_error_class_check CHECK ((length(error_class) <= 200)),
+    CONSTRAINT executions_error_message_check CHECK ((octet_length(error_message) <= 4000)),
+    CONSTRAINT executions_idempotency_key_check CHECK (((idempotency_key ~ '\S'::text) AND (length(idempotency_key) <= 255))),
+    CONSTRAINT executions_key_origin_check CHECK ((key_origin = ANY (ARRAY['given'::text, 'derived'::text]))),
+    CONSTRAINT executions_last_transition_by_check CHECK ((last_transition_by ~ '\S'::text)),
+    CONSTRAINT executions_metadata_check CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+    CONSTRAINT executions_mode_check CHECK ((mode = ANY (ARRAY['immediate'::text, 'background'::text]))),
+    CONSTRAINT executions_on_step_failure_check CHECK ((on_step_failure = ANY (ARRAY['stop'::text, 'continue'::text]))),
+    CONSTRAINT executions_parked_check CHECK ((parked = ANY (ARRAY['window'::text, 'freeze'::text]))),
+    CONSTRAINT executions_plan_hash_check CHECK ((plan_hash ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT executions_plan_size_bytes_check CHECK ((plan_size_bytes > 0)),
+    CONSTRAINT executions_purpose_check CHECK ((purpose ~ '\S'::text)),
+    CONSTRAINT executions_reason_code_check CHECK ((reason_code ~ '\S'::text)),
+    CONSTRAINT executions_requested_by_check CHECK ((requested_by ~ '\S'::text)),
+    CONSTRAINT executions_result_summary_check CHECK ((octet_length((result_summary)::text) <= 10240)),
+    CONSTRAINT executions_retries_total_check CHECK ((retries_total >= 0)),
+    CONSTRAINT executions_rule_check CHECK ((rule ~ '\S'::text)),
+    CONSTRAINT executions_runbook_ref_check CHECK ((runbook_ref ~ '\S'::text)),
+    CONSTRAINT executions_sla_class_check CHECK ((sla_class = ANY (ARRAY['fast'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT executions_start_after_check CHECK (isfinite(start_after)),
+    CONSTRAINT executions_start_before_check CHECK (isfinite(start_before)),
+    CONSTRAINT executions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'awaiting_approval'::text, 'approved'::text, 'running'::text, 'succeeded'::text, 'partially_failed'::text, 'failed'::text, 'cancelled'::text, 'rejected'::text]))),
+    CONSTRAINT executions_step_count_check CHECK ((step_count > 0)),
+    CONSTRAINT executions_steps_cancelled_check CHECK ((steps_cancelled >= 0)),
+    CONSTRAINT executions_steps_failed_check CHECK ((steps_failed >= 0)),
+    CONSTRAINT executions_steps_open_check CHECK ((steps_open >= 0)),
+    CONSTRAINT executions_steps_skipped_check CHECK ((steps_skipped >= 0)),
+    CONSTRAINT executions_steps_succeeded_check CHECK ((steps_succeeded >= 0)),
+    CONSTRAINT executions_steps_unknown_check CHECK ((steps_unknown >= 0)),
+    CONSTRAINT executions_stopped_by_check CHECK ((stopped_by ~ '\S'::text)),
+    CONSTRAINT executions_stopping_check CHECK ((stopping = ANY (ARRAY['step_failed'::text, 'cancelled'::text, 'timed_out'::text]))),
+    CONSTRAINT executions_target_count_check CHECK ((target_count > 0)),
+    CONSTRAINT executions_timeout_ms_check CHECK ((timeout_ms > 0))
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
+ALTER TABLE ONLY tenure.executions FORCE ROW LEVEL SECURITY;
+
+-- TABLE executions; Type: COMMENT
+COMMENT ON TABLE tenure.executions IS 'One run of a frozen plan. Whoever changes it, its steps, approvals or events holds its row. The chain of its events hangs on chain_hash.';
+
+-- COLUMN executions.key_held; Type: COMMENT
+COMMENT ON COLUMN tenure.executions.key_held IS 'Whether the key is still taken: until it failed, was cancelled or rejected; a derived key until any end; that of a partially failed one until somebody closes or retries it.';
+
+-- COLUMN executions.next_at; Type: COMMENT
+COMMENT ON COLUMN tenure.executions.next_at IS 'When somebody has to look at it: an expiry, a window, a timeout. Null: nothing happens by itself.';
+
+-- COLUMN executions.steps_open; Type: COMMENT
+COMMENT ON COLUMN tenure.executions.steps_open IS 'Steps that are not over, those with an unknown outcome included.';
+
+-- COLUMN executions.stopping; Type: COMMENT
+COMMENT ON COLUMN tenure.executions.stopping IS 'Why nothing more of it starts; it ends when the last step that is under way has ended.';
+
+-- plans; Type: TABLE
+CREATE TABLE tenure.plans (
+    execution_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    plan text NOT NULL,
+    plan_hash text GENERATED ALWAYS AS (tenure.text_hash(plan)) STORED NOT NULL,
+    plan_snapshot jsonb GENERATED ALWAYS AS ((plan)::jsonb) STORED NOT NULL,
+    plan_snapshot_hash text GENERATED ALWAYS AS (tenure.text_hash(((plan)::jsonb)::text)) STORED NOT NULL
+);
+ALTER TABLE ONLY tenure.plans FORCE ROW LEVEL SECURITY;
+
+-- TABLE plans; Type: COMMENT
+COMMENT ON TABLE tenure.plans IS 'The frozen text of a plan. The database computes its hash and its queryable form; nobody changes any of it.';
+
+-- approval_request(timestamp with time zone, tenure.executions, tenure.plans, integer, integer, text[], integer, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) RETURNS uuid
+    LANGUAGE sql
+    AS $$...$$;
+
+-- approval_rule_delete(text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_rule_delete(p_name text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approval_rule_list(); Type: FUNCTION
+CREATE FUNCTION tenure.approval_rule_list() RETURNS TABLE(name text, "position" integer, action_classes text[], target_types text[], target_refs text[], sla_classes text[], requesters text[], requester_kinds text[], level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb, note text, updated_at timestamp with time zone, updated_by text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approval_rule_set(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approval_votes_check(); Type: FUNCTION
+CREATE FUNCTION tenure.approval_votes_check() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approval_votes_of(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.approval_votes_of(p_approval_id uuid) RETURNS TABLE(principal text, decision text, comment text, plan_hash text, auth_method text, source text, roles text[], level integer, on_behalf_of text, at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approvals_move(); Type: FUNCTION
+CREATE FUNCTION tenure.approvals_move() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approver(tenure.caller_identity); Type: FUNCTION
+CREATE FUNCTION tenure.approver(p_caller tenure.caller_identity, OUT level integer, OUT roles text[], OUT auth_method text, OUT source text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- are_clean(json[]); Type: FUNCTION
 CREATE FUNCTION tenure.are_clean(p_payloads json[]) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -154,6 +450,20 @@ CREATE FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitt
 -- caller(); Type: FUNCTION
 CREATE FUNCTION tenure.caller() RETURNS tenure.caller_identity
     LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- chain_append(timestamp with time zone, text, tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$...$$;
+
+-- chain_link(bytea, bytea, text); Type: FUNCTION
+CREATE FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text) RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -210,6 +520,11 @@ CREATE FUNCTION tenure.check_executor(p_executor text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_fences(text[], bigint[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_fences(p_parts text[], p_fences bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_gate(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -231,6 +546,11 @@ CREATE FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p
 CREATE FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_lock(timestamp with time zone, integer, text, text, text, text, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- check_name(text, text); Type: FUNCTION
@@ -319,11 +639,26 @@ CREATE FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hash
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- check_supersedes(tenure.caller_identity, tenure.executions, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_targets(integer, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_targets(p_tenant_id integer, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_tenant(integer); Type: FUNCTION
 CREATE FUNCTION tenure.check_tenant(p_tenant_id integer) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
+
+-- check_window(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_window(p_window jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$...$_$;
 
 -- check_word(text, text, text, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) RETURNS void
@@ -333,6 +668,11 @@ CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allo
 -- claim_lanes(tenure.caller_identity, tenure.tunings, text, text[], integer, boolean); Type: FUNCTION
 CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) RETURNS record
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- class_reach(text); Type: FUNCTION
+CREATE FUNCTION tenure.class_reach(p_action_class text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- config_get(text); Type: FUNCTION
@@ -523,19 +863,24 @@ CREATE FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref te
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- ends_follow(timestamp with time zone, text, integer[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.ends_follow(p_now timestamp with time zone, p_actor text, p_lanes integer[], p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- enqueue_alike(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, integer, json[], text[], text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text, boolean); Type: FUNCTION
 CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
--- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[]); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
+-- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[], integer[], text); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], p_renewals_max integer[] DEFAULT NULL::integer[], p_on_exhausted text DEFAULT NULL::text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_nestloop TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- enqueue_lanes(tenure.caller_identity, tenure.tunings, text[], text[]); Type: FUNCTION
 CREATE FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) RETURNS integer[]
@@ -569,6 +914,276 @@ CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integ
 CREATE FUNCTION tenure.events_never_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- evidence_key_add(text, bytea, bytea, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean DEFAULT false) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
+-- evidence_key_current(); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_key_current() RETURNS TABLE(key_id text, public_key bytea, secret_key bytea)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- evidence_key_list(); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_key_list() RETURNS TABLE(key_id text, public_key bytea, created_at timestamp with time zone, created_by text, signs boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_admit(timestamp with time zone, text, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid) RETURNS tenure.executions
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- execution_archive(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_archive(p_execution_id uuid, p_evidence text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_archive_due(integer); Type: FUNCTION
+CREATE FUNCTION tenure.execution_archive_due(p_limit integer DEFAULT 10) RETURNS TABLE(tenant text, execution_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_archive_show(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_archive_show(p_execution_id uuid) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_background(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_background(p_execution_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_call_off(timestamp with time zone, text, uuid, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- execution_cancel(uuid, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_cancel(p_execution_id uuid, p_reason text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_close(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_close(p_execution_id uuid, p_reason text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_dead_letter_list(integer, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.execution_dead_letter_list(p_days integer DEFAULT 7, p_triage_status text DEFAULT NULL::text, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, purpose text, plan_hash text, attempt_count integer, last_error text, failed_at timestamp with time zone, triage_status text, triage_note text, triaged_at timestamp with time zone, triaged_by text, retried_as uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_dead_letter_show(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_dead_letter_show(p_execution_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_dead_letter_triage(uuid, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_dead_letter_triage(p_execution_id uuid, p_status text, p_note text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_difference(uuid, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_ended(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.execution_ended(p_execution_ids uuid[]) RETURNS TABLE(execution_id uuid, state text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_evidence(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_evidence(p_execution_id uuid) RETURNS TABLE(n integer, line text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_freeze(text, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.execution_freeze(p_reason text, p_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_freeze_plan(tenure.caller_identity, timestamp with time zone, text, jsonb, text, text, text, timestamp with time zone, timestamp with time zone, jsonb, text, uuid, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid) RETURNS tenure.executions
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- execution_key(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_key(p_tenant_id integer, p_principal text, p_plan_hash text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- execution_list(text, text, text, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.execution_list(p_state text DEFAULT NULL::text, p_requested_by text DEFAULT NULL::text, p_target text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, state text, purpose text, requested_by text, plan_hash text, sla_class text, action_class text, mode text, priority integer, approval_level integer, rule text, parked text, stopping text, reason_code text, generator text, correlation_id text, step_count integer, steps_open integer, steps_succeeded integer, steps_failed integer, steps_skipped integer, steps_cancelled integer, steps_unknown integer, created_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, queue_wait_ms bigint, duration_ms bigint, error_message text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_locked(integer, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) RETURNS tenure.executions
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- execution_look(timestamp with time zone, tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.execution_look(p_now timestamp with time zone, p_execution tenure.executions) RETURNS text
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- execution_move(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- execution_moves(); Type: FUNCTION
+CREATE FUNCTION tenure.execution_moves() RETURNS TABLE(from_state text, to_state text)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_parks(timestamp with time zone, tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.executions) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- execution_plan(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_plan(p_execution_id uuid) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_preview(text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_preview(p_plan text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_resolve(uuid, text, text, text, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb DEFAULT NULL::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_retry(uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text DEFAULT 'resume'::text, p_reason text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_show(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_show(p_execution_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_stop(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- execution_submit(text, text, text, uuid, timestamp with time zone, timestamp with time zone, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_submit(p_plan text, p_key text DEFAULT NULL::text, p_plan_hash text DEFAULT NULL::text, p_supersedes uuid DEFAULT NULL::uuid, p_start_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_start_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_metadata jsonb DEFAULT '{}'::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_tick(integer); Type: FUNCTION
+CREATE FUNCTION tenure.execution_tick(p_limit integer DEFAULT 100) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- execution_timeline(uuid, integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.execution_timeline(p_execution_id uuid, p_after integer DEFAULT 0, p_limit integer DEFAULT 1000) RETURNS TABLE(seq integer, at timestamp with time zone, kind text, actor text, step_id text, data jsonb, hash text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_unfreeze(text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_unfreeze(p_reason text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_waits(timestamp with time zone, tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.execution_waits(p_now timestamp with time zone, p_execution tenure.executions) RETURNS text[]
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- execution_withdraw(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- executions_advance(timestamp with time zone, text, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- executions_begin(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- executions_finish(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS tenure.execution_told[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- executions_follow(timestamp with time zone, text, uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- executions_hold(uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) RETURNS boolean
+    LANGUAGE plpgsql
+    SET lock_timeout TO '1s'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- executions_move(); Type: FUNCTION
+CREATE FUNCTION tenure.executions_move() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- executions_schedule(timestamp with time zone, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) RETURNS void
+    LANGUAGE sql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- executions_start(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) RETURNS tenure.execution_told[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
     AS $$...$$;
 
 -- executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
@@ -648,6 +1263,11 @@ CREATE FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) RETURNS boo
 CREATE FUNCTION tenure.is_moment(p_text text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $_$...$_$;
+
+-- is_requester(tenure.executions, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
 
 -- is_trusted(); Type: FUNCTION
 CREATE FUNCTION tenure.is_trusted() RETURNS boolean
@@ -894,6 +1514,16 @@ CREATE FUNCTION tenure.jobs_only_cleaned() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- jobs_stop(timestamp with time zone, text, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- jobs_withdraw(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- key_check(text, bytea); Type: FUNCTION
 CREATE FUNCTION tenure.key_check(p_prefix text, p_digest bytea) RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1101,6 +1731,69 @@ CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- lock_acquire(text[], integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lock_break(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.lock_break(p_part text, p_reason text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lock_freed(timestamp with time zone, text, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.lock_freed(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- lock_hand_over(timestamp with time zone, text, integer, text, tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- lock_list(text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lock_list(p_target text DEFAULT NULL::text, p_limit integer DEFAULT 100) RETURNS TABLE(lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text, acquired_at timestamp with time zone, expires_at timestamp with time zone, waiters bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lock_part(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.lock_part(p_type text, p_ref text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- lock_read(text); Type: FUNCTION
+CREATE FUNCTION tenure.lock_read(p_part text, OUT target text, OUT action text) RETURNS record
+    LANGUAGE plpgsql
+    AS $_$...$_$;
+
+-- lock_release(text[], bigint[]); Type: FUNCTION
+CREATE FUNCTION tenure.lock_release(p_parts text[], p_fences bigint[]) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lock_renew(text[], bigint[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_seconds integer) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lock_waiters(text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lock_waiters(p_part text, p_limit integer DEFAULT 100) RETURNS TABLE(place bigint, execution_id uuid, step_id text, purpose text, priority integer, action text, waiting_since timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- locks_hold(integer, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.locks_hold(p_tenant_id integer, p_parts text[]) RETURNS TABLE(part text, target text, action text, place bigint)
+    LANGUAGE plpgsql
+    SET lock_timeout TO '2s'
+    AS $$...$$;
+
 -- login_bind(text, text, text, text[], text[], text); Type: FUNCTION
 CREATE FUNCTION tenure.login_bind(p_login text, p_tenant text DEFAULT NULL::text, p_principal text DEFAULT NULL::text, p_executors text[] DEFAULT NULL::text[], p_kinds text[] DEFAULT NULL::text[], p_payload_access text DEFAULT 'safe'::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1116,6 +1809,11 @@ CREATE FUNCTION tenure.login_unbind(p_login text) RETURNS jsonb
 -- mask_text(text); Type: FUNCTION
 CREATE FUNCTION tenure.mask_text(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$...$$;
+
+-- matches_any(text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.matches_any(p_text text, p_globs text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- may_have_forbidden_key(text); Type: FUNCTION
@@ -1312,6 +2010,36 @@ CREATE FUNCTION tenure.payload_shown(p_payload json) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- plan_check(text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check(p_plan text) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- plan_difference(jsonb, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- plan_lanes(tenure.caller_identity, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- plan_rules(integer, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb) RETURNS TABLE(step_number integer, rule text, level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- plan_steps(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_steps(p_plan jsonb) RETURNS SETOF tenure.plan_step
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- plan_terms(integer, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- planned_slots_touched(); Type: FUNCTION
 CREATE FUNCTION tenure.planned_slots_touched() RETURNS trigger
     LANGUAGE plpgsql
@@ -1329,9 +2057,20 @@ CREATE FUNCTION tenure.principal_home(p_caller tenure.caller_identity) RETURNS i
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- principal_kind(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.principal_kind(p_tenant_id integer, p_principal text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- principal_list(); Type: FUNCTION
 CREATE FUNCTION tenure.principal_list() RETURNS TABLE(name text, kind text, email text, created_at timestamp with time zone, created_by text, keys bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- principal_set(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.principal_set(p_name text, p_spec jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -1369,15 +2108,47 @@ CREATE FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text)
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- refuse_agent(tenure.caller_identity); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_agent(p_caller tenure.caller_identity) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- refuse_busy(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.refuse_busy(p_job_id uuid) RETURNS void
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- refuse_change(); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_execution(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_execution(p_execution_id uuid) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- refuse_execution_letter(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_execution_letter(p_execution_id uuid) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- refuse_execution_state(tenure.executions, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_execution_state(p_execution tenure.executions, p_wanted text, p_from text, p_next text) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
 -- refuse_gate(text); Type: FUNCTION
 CREATE FUNCTION tenure.refuse_gate(p_key text) RETURNS void
     LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_loss(); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_loss() RETURNS trigger
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -1395,6 +2166,11 @@ CREATE FUNCTION tenure.refuse_schedule_exists(p_name text) RETURNS void
 CREATE FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_step_job(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_step_job(p_job_id uuid) RETURNS void
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- refuse_token(); Type: FUNCTION
@@ -1725,6 +2501,75 @@ CREATE FUNCTION tenure.stale_check(p_threshold_seconds integer DEFAULT NULL::int
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- step_job_stop(timestamp with time zone, text, integer, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.step_job_stop(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    AS $$...$$;
+
+-- step_job_withdraw(timestamp with time zone, text, integer, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.step_job_withdraw(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    AS $$...$$;
+
+-- step_list(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text DEFAULT NULL::text) RETURNS TABLE(step_number integer, step_id text, state text, action text, action_class text, target_type text, target_ref text, kind text, executor text, effects text, needs text[], approval_level integer, rule text, lock_key text, fence bigint, timeout_seconds integer, attempts_max integer, attempt integer, job_id uuid, job_state text, worker text, carried_from uuid, queued_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms bigint, output_summary jsonb, output_ref text, output_size_bytes integer, error_code text, error_class text, error_message text, verdict_by text, verdict_reason text, waiting_place bigint, compensation_note text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- step_payload(jsonb, uuid, integer, text, text, text, text, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- steps_ask(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- steps_dispatch(timestamp with time zone, text, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- steps_end(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- steps_enqueue(timestamp with time zone, integer, uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- steps_go_on(timestamp with time zone, text, uuid, integer[], boolean); Type: FUNCTION
+CREATE FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- steps_lock(timestamp with time zone, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- steps_over(timestamp with time zone, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) RETURNS record
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- steps_skip(timestamp with time zone, uuid[], integer[], text); Type: FUNCTION
+CREATE FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) RETURNS tenure.execution_told[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
 -- stream_lag(); Type: FUNCTION
 CREATE FUNCTION tenure.stream_lag() RETURNS TABLE(held_seconds double precision, pid integer, login text, application text, waiting_events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1734,6 +2579,11 @@ CREATE FUNCTION tenure.stream_lag() RETURNS TABLE(held_seconds double precision,
 -- stream_place(text); Type: FUNCTION
 CREATE FUNCTION tenure.stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint) RETURNS record
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- submission_shown(tenure.executions, boolean, boolean, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- subscription_ack(text, text); Type: FUNCTION
@@ -1833,6 +2683,46 @@ CREATE FUNCTION tenure.tenant_list() RETURNS TABLE(name text, created_at timesta
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- timeout_policies; Type: TABLE
+CREATE TABLE tenure.timeout_policies (
+    tenant_id integer NOT NULL,
+    sla_class text NOT NULL,
+    action_class text NOT NULL,
+    execution_timeout_ms integer NOT NULL,
+    step_timeout_ms integer NOT NULL,
+    lease_ms integer NOT NULL,
+    renewals_max integer DEFAULT 3 NOT NULL,
+    CONSTRAINT timeout_policies_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
+    CONSTRAINT timeout_policies_check CHECK ((lease_ms >= step_timeout_ms)),
+    CONSTRAINT timeout_policies_check1 CHECK ((execution_timeout_ms >= step_timeout_ms)),
+    CONSTRAINT timeout_policies_execution_timeout_ms_check CHECK ((execution_timeout_ms > 0)),
+    CONSTRAINT timeout_policies_lease_ms_check CHECK ((lease_ms > 0)),
+    CONSTRAINT timeout_policies_renewals_max_check CHECK (((renewals_max >= 0) AND (renewals_max <= 1000))),
+    CONSTRAINT timeout_policies_sla_class_check CHECK ((sla_class = ANY (ARRAY['fast'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT timeout_policies_step_timeout_ms_check CHECK ((step_timeout_ms > 0))
+);
+ALTER TABLE ONLY tenure.timeout_policies FORCE ROW LEVEL SECURITY;
+
+-- TABLE timeout_policies; Type: COMMENT
+COMMENT ON TABLE tenure.timeout_policies IS 'How long an execution, a step and a lease may take, by SLA class and action class. Rows of tenant 0 are the defaults of the installation; a tenant''s own stand above them.';
+
+-- timeout_policy(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) RETURNS tenure.timeout_policies
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- timeout_policy_list(); Type: FUNCTION
+CREATE FUNCTION tenure.timeout_policy_list() RETURNS TABLE(sla_class text, action_class text, execution_timeout_ms integer, step_timeout_ms integer, lease_ms integer, renewals_max integer, origin text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- timeout_policy_set(text, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- traceparent(); Type: FUNCTION
 CREATE FUNCTION tenure.traceparent() RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1855,6 +2745,11 @@ CREATE FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) RETURNS 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- window_opens(jsonb, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.window_opens(p_window jsonb, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- word_distance(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.word_distance(p_a text, p_b text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1865,6 +2760,12 @@ CREATE FUNCTION tenure.worker_park(p_executor text DEFAULT NULL::text, p_kinds t
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
+
+-- chain_hash(bytea, text); Type: AGGREGATE
+CREATE AGGREGATE tenure.chain_hash(bytea, text) (
+    SFUNC = tenure.chain_link,
+    STYPE = bytea
+);
 
 -- active; Type: TABLE
 CREATE TABLE tenure.active (
@@ -1892,6 +2793,63 @@ WITH (fillfactor='80', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05
 
 -- TABLE active; Type: COMMENT
 COMMENT ON TABLE tenure.active IS 'Held jobs: leased until started_at is set, then in_progress. A row without a living lease is expired.';
+
+-- approval_rules; Type: TABLE
+CREATE TABLE tenure.approval_rules (
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    "position" integer NOT NULL,
+    action_classes text[],
+    target_types text[],
+    target_refs text[],
+    sla_classes text[],
+    requesters text[],
+    requester_kinds text[],
+    level smallint NOT NULL,
+    roles text[] DEFAULT '{}'::text[] NOT NULL,
+    quorum smallint DEFAULT 1 NOT NULL,
+    expires_seconds integer DEFAULT 86400 NOT NULL,
+    start_window jsonb,
+    note text DEFAULT ''::text NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    updated_by text NOT NULL,
+    CONSTRAINT approval_rules_action_classes_check CHECK ((action_classes <@ ARRAY['read'::text, 'modify'::text, 'deploy'::text])),
+    CONSTRAINT approval_rules_expires_seconds_check CHECK (((expires_seconds >= 60) AND (expires_seconds <= 2592000))),
+    CONSTRAINT approval_rules_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT approval_rules_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT approval_rules_quorum_check CHECK (((quorum >= 1) AND (quorum <= 10))),
+    CONSTRAINT approval_rules_requester_kinds_check CHECK ((requester_kinds <@ ARRAY['human'::text, 'agent'::text, 'service'::text])),
+    CONSTRAINT approval_rules_sla_classes_check CHECK ((sla_classes <@ ARRAY['fast'::text, 'medium'::text, 'long'::text])),
+    CONSTRAINT approval_rules_updated_by_check CHECK ((updated_by ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.approval_rules FORCE ROW LEVEL SECURITY;
+
+-- TABLE approval_rules; Type: COMMENT
+COMMENT ON TABLE tenure.approval_rules IS 'Who has to allow what: the first rule that matches a step decides about it, the strictest of all steps about the plan.';
+
+-- approval_votes; Type: TABLE
+CREATE TABLE tenure.approval_votes (
+    approval_id uuid NOT NULL,
+    principal text NOT NULL,
+    tenant_id integer NOT NULL,
+    decision text NOT NULL,
+    plan_hash text NOT NULL,
+    comment text,
+    auth_method text NOT NULL,
+    source text,
+    roles text[] DEFAULT '{}'::text[] NOT NULL,
+    level smallint NOT NULL,
+    on_behalf_of text,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT approval_votes_check CHECK (((decision <> 'reject'::text) OR (comment ~ '\S'::text))),
+    CONSTRAINT approval_votes_decision_check CHECK ((decision = ANY (ARRAY['approve'::text, 'reject'::text]))),
+    CONSTRAINT approval_votes_level_check CHECK (((level >= 1) AND (level <= 3))),
+    CONSTRAINT approval_votes_principal_check CHECK ((principal ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.approval_votes FORCE ROW LEVEL SECURITY;
+
+-- TABLE approval_votes; Type: COMMENT
+COMMENT ON TABLE tenure.approval_votes IS 'Who decided, when, about which hash, proved by what, from where, in which role.';
 
 -- attempts; Type: TABLE
 CREATE TABLE tenure.attempts (
@@ -1953,6 +2911,14 @@ CREATE TABLE tenure.attempts_p0 (
     CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL)))
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
+
+-- block_order; Type: SEQUENCE
+CREATE SEQUENCE tenure.block_order
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
 -- config; Type: TABLE
 CREATE TABLE tenure.config (
@@ -2156,6 +3122,85 @@ END
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 
+-- evidence_keys; Type: TABLE
+CREATE TABLE tenure.evidence_keys (
+    key_id text NOT NULL,
+    public_key bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT evidence_keys_created_by_check CHECK ((created_by ~ '\S'::text)),
+    CONSTRAINT evidence_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text)),
+    CONSTRAINT evidence_keys_public_key_check CHECK ((octet_length(public_key) = 32))
+);
+ALTER TABLE ONLY tenure.evidence_keys FORCE ROW LEVEL SECURITY;
+
+-- TABLE evidence_keys; Type: COMMENT
+COMMENT ON TABLE tenure.evidence_keys IS 'Public keys of evidence; the newest signs. Its secret half is in tenure.secrets, as evidence:<key id>.';
+
+-- execution_archives; Type: TABLE
+CREATE TABLE tenure.execution_archives (
+    execution_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    purpose text NOT NULL,
+    plan_hash text NOT NULL,
+    state text NOT NULL,
+    requested_by text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone NOT NULL,
+    archived_at timestamp with time zone NOT NULL,
+    evidence text NOT NULL
+);
+ALTER TABLE ONLY tenure.execution_archives FORCE ROW LEVEL SECURITY;
+
+-- TABLE execution_archives; Type: COMMENT
+COMMENT ON TABLE tenure.execution_archives IS 'The signed evidence of executions whose rows are gone.';
+
+-- execution_dead_letters; Type: TABLE
+CREATE TABLE tenure.execution_dead_letters (
+    execution_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    purpose text NOT NULL,
+    plan text NOT NULL,
+    plan_hash text NOT NULL,
+    context jsonb NOT NULL,
+    attempt_count integer NOT NULL,
+    last_error text NOT NULL,
+    failed_at timestamp with time zone NOT NULL,
+    triage_status text DEFAULT 'pending'::text NOT NULL,
+    triage_note text,
+    triaged_at timestamp with time zone,
+    triaged_by text,
+    retried_as uuid,
+    CONSTRAINT execution_dead_letters_attempt_count_check CHECK ((attempt_count >= 0)),
+    CONSTRAINT execution_dead_letters_check CHECK (((triaged_at IS NULL) = (triaged_by IS NULL))),
+    CONSTRAINT execution_dead_letters_context_check CHECK ((jsonb_typeof(context) = 'object'::text)),
+    CONSTRAINT execution_dead_letters_last_error_check CHECK ((last_error ~ '\S'::text)),
+    CONSTRAINT execution_dead_letters_triage_status_check CHECK ((triage_status = ANY (ARRAY['pending'::text, 'acknowledged'::text, 'manual_replay'::text, 'escalated'::text, 'closed'::text])))
+);
+ALTER TABLE ONLY tenure.execution_dead_letters FORCE ROW LEVEL SECURITY;
+
+-- TABLE execution_dead_letters; Type: COMMENT
+COMMENT ON TABLE tenure.execution_dead_letters IS 'Executions that failed, with all that a retry by hand needs. They outlive their execution.';
+
+-- execution_events; Type: TABLE
+CREATE TABLE tenure.execution_events (
+    execution_id uuid NOT NULL,
+    seq integer NOT NULL,
+    tenant_id integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    step_number integer,
+    body text NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT execution_events_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT execution_events_kind_check CHECK ((kind ~ '^[a-z_]+$'::text)),
+    CONSTRAINT execution_events_seq_check CHECK ((seq > 0))
+);
+ALTER TABLE ONLY tenure.execution_events FORCE ROW LEVEL SECURITY;
+
+-- TABLE execution_events; Type: COMMENT
+COMMENT ON TABLE tenure.execution_events IS 'What happened to one execution, chained: the hash of each is that of the one before and its body together. They live as long as the execution, and in its evidence after that.';
+
 -- executors; Type: TABLE
 CREATE TABLE tenure.executors (
     name text NOT NULL,
@@ -2173,6 +3218,37 @@ COMMENT ON TABLE tenure.executors IS 'The whitelist as data. An executor may cla
 
 -- COLUMN executors.nature; Type: COMMENT
 COMMENT ON COLUMN tenure.executors.nature IS 'An agent''s slots that nobody saw in time are not run late, unless kind or schedule says so.';
+
+-- freezes; Type: TABLE
+CREATE TABLE tenure.freezes (
+    freeze_id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    reason text NOT NULL,
+    frozen_at timestamp with time zone NOT NULL,
+    frozen_by text NOT NULL,
+    until timestamp with time zone,
+    ended_at timestamp with time zone,
+    ended_by text,
+    end_reason text,
+    CONSTRAINT freezes_check CHECK ((until > frozen_at)),
+    CONSTRAINT freezes_check1 CHECK ((ended_at >= frozen_at)),
+    CONSTRAINT freezes_frozen_by_check CHECK ((frozen_by ~ '\S'::text)),
+    CONSTRAINT freezes_reason_check CHECK ((reason ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.freezes FORCE ROW LEVEL SECURITY;
+
+-- TABLE freezes; Type: COMMENT
+COMMENT ON TABLE tenure.freezes IS 'While one is in force nothing of the tenant starts that was approved.';
+
+-- freezes_freeze_id_seq; Type: SEQUENCE
+ALTER TABLE tenure.freezes ALTER COLUMN freeze_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tenure.freezes_freeze_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- heartbeats; Type: TABLE
 CREATE TABLE tenure.heartbeats (
@@ -2504,7 +3580,10 @@ CREATE TABLE tenure.lanes (
     parked_until timestamp with time zone,
     timed boolean DEFAULT false NOT NULL,
     planned boolean DEFAULT false NOT NULL,
-    CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text)))
+    stepped boolean DEFAULT false NOT NULL,
+    lease_seconds_min integer,
+    CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT lanes_lease_seconds_min_check CHECK (((lease_seconds_min >= 1) AND (lease_seconds_min <= 86400)))
 )
 WITH (fillfactor='70');
 
@@ -2516,6 +3595,12 @@ COMMENT ON COLUMN tenure.lanes.timed IS 'Whether a job with a run timeout or a l
 
 -- COLUMN lanes.planned; Type: COMMENT
 COMMENT ON COLUMN tenure.lanes.planned IS 'Whether the job of a slot was ever enqueued here.';
+
+-- COLUMN lanes.stepped; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.stepped IS 'Whether the job of a step was ever enqueued here.';
+
+-- COLUMN lanes.lease_seconds_min; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.lease_seconds_min IS 'A lease here is no shorter: steps take so long. Null: whatever the kind says.';
 
 -- job_in_progress; Type: VIEW
 CREATE VIEW tenure.job_in_progress WITH (security_invoker='true') AS
@@ -2637,6 +3722,58 @@ WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
 -- TABLE leases; Type: COMMENT
 COMMENT ON TABLE tenure.leases IS 'One row per claim and lane. A heartbeat renews the whole batch by this one row.';
 
+-- lock_fence; Type: SEQUENCE
+CREATE SEQUENCE tenure.lock_fence
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- lock_targets; Type: TABLE
+CREATE TABLE tenure.lock_targets (
+    tenant_id integer NOT NULL,
+    target text NOT NULL,
+    owing boolean DEFAULT false NOT NULL,
+    CONSTRAINT lock_targets_target_check CHECK ((length(target) <= 400))
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY tenure.lock_targets FORCE ROW LEVEL SECURITY;
+
+-- TABLE lock_targets; Type: COMMENT
+COMMENT ON TABLE tenure.lock_targets IS 'What can be locked. Whoever takes, frees or waits for a lock on it holds this row for that moment, so that nobody waits for what is free.';
+
+-- COLUMN lock_targets.owing; Type: COMMENT
+COMMENT ON COLUMN tenure.lock_targets.owing IS 'It was freed, and who is next could not be told at once.';
+
+-- locks; Type: TABLE
+CREATE TABLE tenure.locks (
+    tenant_id integer NOT NULL,
+    target text NOT NULL,
+    action text DEFAULT ''::text NOT NULL,
+    lock_key text GENERATED ALWAYS AS ((((('lock:v1:'::text || tenant_id) || ':'::text) || target) ||
+CASE
+    WHEN (action = ''::text) THEN ''::text
+    ELSE (':'::text || action)
+END)) STORED NOT NULL,
+    fence bigint NOT NULL,
+    owner text NOT NULL,
+    execution_id uuid,
+    step_number integer,
+    reason text,
+    acquired_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT locks_check CHECK ((expires_at > acquired_at)),
+    CONSTRAINT locks_check1 CHECK (((execution_id IS NULL) = (step_number IS NULL))),
+    CONSTRAINT locks_lock_key_check CHECK ((length(lock_key) <= 500)),
+    CONSTRAINT locks_owner_check CHECK ((owner ~ '\S'::text))
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY tenure.locks FORCE ROW LEVEL SECURITY;
+
+-- TABLE locks; Type: COMMENT
+COMMENT ON TABLE tenure.locks IS 'Exclusive hold on a target, or on one action at it; the whole excludes every part. That of a step lasts until the step is over, whatever the clock says; any other until it expires.';
+
 -- logins; Type: TABLE
 CREATE TABLE tenure.logins (
     login text NOT NULL,
@@ -2705,6 +3842,10 @@ CREATE TABLE tenure.principals (
     email text,
     created_at timestamp with time zone NOT NULL,
     created_by text NOT NULL,
+    approver_level smallint,
+    approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT principals_approver_level_check CHECK (((approver_level >= 1) AND (approver_level <= 3))),
+    CONSTRAINT principals_check CHECK (((kind <> 'agent'::text) OR (approver_level IS NULL))),
     CONSTRAINT principals_created_by_check CHECK ((created_by ~ '\S'::text)),
     CONSTRAINT principals_email_check CHECK (((email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 320))),
     CONSTRAINT principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service'::text]))),
@@ -2714,6 +3855,9 @@ ALTER TABLE ONLY tenure.principals FORCE ROW LEVEL SECURITY;
 
 -- TABLE principals; Type: COMMENT
 COMMENT ON TABLE tenure.principals IS 'Who acts: a person, an agent or a service. The name is the actor of events. Those of tenant 0 (*) run the installation.';
+
+-- COLUMN principals.approver_level; Type: COMMENT
+COMMENT ON COLUMN tenure.principals.approver_level IS 'Up to which level this principal approves when it comes by a database login; a key has a level of its own.';
 
 -- principals_principal_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.principals ALTER COLUMN principal_id ADD GENERATED ALWAYS AS IDENTITY (
@@ -2833,6 +3977,123 @@ ALTER TABLE ONLY tenure.secrets FORCE ROW LEVEL SECURITY;
 -- TABLE secrets; Type: COMMENT
 COMMENT ON TABLE tenure.secrets IS 'Secrets of the installation. keys: the key of the keyed hashes of API keys; whoever replaces it makes all of them worthless.';
 
+-- step_marks; Type: TABLE
+CREATE TABLE tenure.step_marks (
+    job_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY tenure.step_marks FORCE ROW LEVEL SECURITY;
+
+-- TABLE step_marks; Type: COMMENT
+COMMENT ON TABLE tenure.step_marks IS 'Jobs of steps that have ended while somebody else held their execution: the next tick follows them up.';
+
+-- step_needs; Type: TABLE
+CREATE TABLE tenure.step_needs (
+    execution_id uuid NOT NULL,
+    needs_number integer NOT NULL,
+    step_number integer NOT NULL,
+    tenant_id integer NOT NULL
+);
+ALTER TABLE ONLY tenure.step_needs FORCE ROW LEVEL SECURITY;
+
+-- TABLE step_needs; Type: COMMENT
+COMMENT ON TABLE tenure.step_needs IS 'Which step waits for which.';
+
+-- steps; Type: TABLE
+CREATE TABLE tenure.steps (
+    execution_id uuid NOT NULL,
+    step_number integer NOT NULL,
+    tenant_id integer NOT NULL,
+    step_id text NOT NULL,
+    action text NOT NULL,
+    action_class text NOT NULL,
+    target_type text NOT NULL,
+    target_ref text NOT NULL,
+    kind text NOT NULL,
+    executor text,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    payload_ref text,
+    effects text NOT NULL,
+    attempts_max smallint,
+    timeout_seconds integer NOT NULL,
+    renewals_max integer NOT NULL,
+    priority smallint NOT NULL,
+    approval_level smallint NOT NULL,
+    rule text NOT NULL,
+    approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
+    approval_quorum smallint DEFAULT 1 NOT NULL,
+    approval_seconds integer DEFAULT 86400 NOT NULL,
+    lock_target text,
+    lock_action text,
+    compensation_note text,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    needs_left integer NOT NULL,
+    blocked_order bigint,
+    blocked_at timestamp with time zone,
+    fence bigint,
+    job_id uuid,
+    dispatches smallint DEFAULT 0 NOT NULL,
+    carried_from uuid,
+    attempt smallint DEFAULT 0 NOT NULL,
+    worker text,
+    queued_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    duration_ms bigint GENERATED ALWAYS AS ((floor((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric)))::bigint) STORED,
+    output_summary jsonb,
+    output_ref text,
+    output_size_bytes integer,
+    error_code text,
+    error_class text,
+    error_message text,
+    verdict_by text,
+    verdict_reason text,
+    CONSTRAINT steps_action_check CHECK ((action ~ '\S'::text)),
+    CONSTRAINT steps_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
+    CONSTRAINT steps_approval_level_check CHECK (((approval_level >= 0) AND (approval_level <= 3))),
+    CONSTRAINT steps_approval_quorum_check CHECK (((approval_quorum >= 1) AND (approval_quorum <= 10))),
+    CONSTRAINT steps_approval_seconds_check CHECK ((approval_seconds > 0)),
+    CONSTRAINT steps_attempt_check CHECK ((attempt >= 0)),
+    CONSTRAINT steps_attempts_max_check CHECK ((attempts_max >= 1)),
+    CONSTRAINT steps_check CHECK (((lock_target IS NOT NULL) OR (lock_action IS NULL))),
+    CONSTRAINT steps_check1 CHECK ((ended_at >= started_at)),
+    CONSTRAINT steps_check2 CHECK (((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) = (ended_at IS NOT NULL))),
+    CONSTRAINT steps_check3 CHECK (((state = 'blocked'::text) = (blocked_order IS NOT NULL))),
+    CONSTRAINT steps_check4 CHECK (((state <> ALL (ARRAY['running'::text, 'unknown'::text])) OR (job_id IS NOT NULL))),
+    CONSTRAINT steps_check5 CHECK (((attempts_max IS NULL) OR (attempt <= attempts_max) OR (verdict_by IS NOT NULL))),
+    CONSTRAINT steps_dispatches_check CHECK ((dispatches >= 0)),
+    CONSTRAINT steps_effects_check CHECK ((effects = ANY (ARRAY['idempotent'::text, 'once'::text]))),
+    CONSTRAINT steps_error_message_check CHECK ((octet_length(error_message) <= 4000)),
+    CONSTRAINT steps_needs_left_check CHECK ((needs_left >= 0)),
+    CONSTRAINT steps_output_ref_check CHECK ((length(output_ref) <= 500)),
+    CONSTRAINT steps_output_size_bytes_check CHECK ((output_size_bytes >= 0)),
+    CONSTRAINT steps_output_summary_check CHECK ((octet_length((output_summary)::text) <= 10240)),
+    CONSTRAINT steps_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT steps_renewals_max_check CHECK ((renewals_max >= 0)),
+    CONSTRAINT steps_rule_check CHECK ((rule ~ '\S'::text)),
+    CONSTRAINT steps_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text, 'blocked'::text, 'running'::text, 'unknown'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text]))),
+    CONSTRAINT steps_step_id_check CHECK ((step_id ~ '\S'::text)),
+    CONSTRAINT steps_step_number_check CHECK ((step_number > 0)),
+    CONSTRAINT steps_target_ref_check CHECK ((target_ref ~ '\S'::text)),
+    CONSTRAINT steps_target_type_check CHECK ((target_type ~ '\S'::text)),
+    CONSTRAINT steps_timeout_seconds_check CHECK ((timeout_seconds > 0))
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
+ALTER TABLE ONLY tenure.steps FORCE ROW LEVEL SECURITY;
+
+-- TABLE steps; Type: COMMENT
+COMMENT ON TABLE tenure.steps IS 'One step of a frozen plan: what it is (never changed) and what became of it. It becomes a job when its turn comes.';
+
+-- COLUMN steps.approval_quorum; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.approval_quorum IS 'What an approval of the step itself takes, with the roles and the time, as the rules were when the plan was submitted.';
+
+-- COLUMN steps.needs_left; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.needs_left IS 'So many of its needs have not succeeded yet.';
+
+-- COLUMN steps.fence; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.fence IS 'The fencing number of its lock: greater than that of whoever held the target before.';
+
 -- subscriptions_subscription_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.subscriptions ALTER COLUMN subscription_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tenure.subscriptions_subscription_id_seq
@@ -2900,6 +4161,22 @@ ALTER TABLE ONLY tenure.jobs ATTACH PARTITION tenure.jobs_p0 FOR VALUES FROM (MI
 ALTER TABLE ONLY tenure.active
     ADD CONSTRAINT active_pkey PRIMARY KEY (job_id);
 
+-- approval_rules approval_rules_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.approval_rules
+    ADD CONSTRAINT approval_rules_pkey PRIMARY KEY (tenant_id, name);
+
+-- approval_rules approval_rules_tenant_id_position_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.approval_rules
+    ADD CONSTRAINT approval_rules_tenant_id_position_key UNIQUE (tenant_id, "position");
+
+-- approval_votes approval_votes_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.approval_votes
+    ADD CONSTRAINT approval_votes_pkey PRIMARY KEY (approval_id, principal);
+
+-- approvals approvals_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.approvals
+    ADD CONSTRAINT approvals_pkey PRIMARY KEY (approval_id);
+
 -- attempts attempts_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.attempts
     ADD CONSTRAINT attempts_pkey PRIMARY KEY (job_id, run);
@@ -2940,9 +4217,33 @@ ALTER TABLE ONLY tenure.deliveries
 ALTER TABLE ONLY tenure.event_domains
     ADD CONSTRAINT event_domains_pkey PRIMARY KEY (domain);
 
+-- evidence_keys evidence_keys_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.evidence_keys
+    ADD CONSTRAINT evidence_keys_pkey PRIMARY KEY (key_id);
+
+-- execution_archives execution_archives_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.execution_archives
+    ADD CONSTRAINT execution_archives_pkey PRIMARY KEY (execution_id);
+
+-- execution_dead_letters execution_dead_letters_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.execution_dead_letters
+    ADD CONSTRAINT execution_dead_letters_pkey PRIMARY KEY (execution_id);
+
+-- execution_events execution_events_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.execution_events
+    ADD CONSTRAINT execution_events_pkey PRIMARY KEY (execution_id, seq);
+
+-- executions executions_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.executions
+    ADD CONSTRAINT executions_pkey PRIMARY KEY (execution_id);
+
 -- executors executors_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.executors
     ADD CONSTRAINT executors_pkey PRIMARY KEY (name);
+
+-- freezes freezes_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.freezes
+    ADD CONSTRAINT freezes_pkey PRIMARY KEY (freeze_id);
 
 -- heartbeats heartbeats_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.heartbeats
@@ -2988,6 +4289,14 @@ ALTER TABLE ONLY tenure.lanes
 ALTER TABLE ONLY tenure.leases
     ADD CONSTRAINT leases_pkey PRIMARY KEY (token, lane);
 
+-- lock_targets lock_targets_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.lock_targets
+    ADD CONSTRAINT lock_targets_pkey PRIMARY KEY (tenant_id, target);
+
+-- locks locks_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.locks
+    ADD CONSTRAINT locks_pkey PRIMARY KEY (tenant_id, target, action);
+
 -- logins logins_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.logins
     ADD CONSTRAINT logins_pkey PRIMARY KEY (login);
@@ -3007,6 +4316,14 @@ ALTER TABLE ONLY tenure.planned_slots
 -- planned_slots planned_slots_schedule_id_plan_time_scope_kind_scope_id_ten_key; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.planned_slots
     ADD CONSTRAINT planned_slots_schedule_id_plan_time_scope_kind_scope_id_ten_key UNIQUE (schedule_id, plan_time, scope_kind, scope_id, tenant_id);
+
+-- plans plans_execution_id_plan_hash_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.plans
+    ADD CONSTRAINT plans_execution_id_plan_hash_key UNIQUE (execution_id, plan_hash);
+
+-- plans plans_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.plans
+    ADD CONSTRAINT plans_pkey PRIMARY KEY (execution_id);
 
 -- principals principals_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.principals
@@ -3028,6 +4345,22 @@ ALTER TABLE ONLY tenure.schedules
 ALTER TABLE ONLY tenure.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
+-- step_marks step_marks_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.step_marks
+    ADD CONSTRAINT step_marks_pkey PRIMARY KEY (job_id);
+
+-- step_needs step_needs_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.step_needs
+    ADD CONSTRAINT step_needs_pkey PRIMARY KEY (execution_id, needs_number, step_number);
+
+-- steps steps_execution_id_step_id_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.steps
+    ADD CONSTRAINT steps_execution_id_step_id_key UNIQUE (execution_id, step_id);
+
+-- steps steps_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.steps
+    ADD CONSTRAINT steps_pkey PRIMARY KEY (execution_id, step_number);
+
 -- subscriptions subscriptions_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions
     ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (subscription_id);
@@ -3048,12 +4381,37 @@ ALTER TABLE ONLY tenure.tenants
 ALTER TABLE ONLY tenure.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
 
+-- timeout_policies timeout_policies_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.timeout_policies
+    ADD CONSTRAINT timeout_policies_pkey PRIMARY KEY (tenant_id, sla_class, action_class);
+
 -- tunings tunings_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.tunings
     ADD CONSTRAINT tunings_pkey PRIMARY KEY (tenant_id);
 
 -- active_limited; Type: INDEX
 CREATE INDEX active_limited ON tenure.active USING btree (lane) WHERE limited;
+
+-- approval_votes_principal; Type: INDEX
+CREATE INDEX approval_votes_principal ON tenure.approval_votes USING btree (tenant_id, principal, at);
+
+-- approvals_execution; Type: INDEX
+CREATE INDEX approvals_execution ON tenure.approvals USING btree (execution_id, plan_hash);
+
+-- approvals_execution_step; Type: INDEX
+CREATE INDEX approvals_execution_step ON tenure.approvals USING btree (execution_id, step_number) WHERE (step_number IS NOT NULL);
+
+-- approvals_expiry; Type: INDEX
+CREATE INDEX approvals_expiry ON tenure.approvals USING btree (expires_at) WHERE (state = 'pending'::text);
+
+-- approvals_one_open; Type: INDEX
+CREATE UNIQUE INDEX approvals_one_open ON tenure.approvals USING btree (execution_id, COALESCE(step_number, 0)) WHERE ((state = ANY (ARRAY['pending'::text, 'approved'::text])) AND (consumed_at IS NULL));
+
+-- approvals_pending; Type: INDEX
+CREATE INDEX approvals_pending ON tenure.approvals USING btree (tenant_id, created_at) WHERE (state = 'pending'::text);
+
+-- approvals_plan_hash; Type: INDEX
+CREATE INDEX approvals_plan_hash ON tenure.approvals USING btree (tenant_id, plan_hash);
 
 -- attempts_rare_endings; Type: INDEX
 CREATE INDEX attempts_rare_endings ON ONLY tenure.attempts USING btree (tenant_id, state, ended_at) WHERE (final AND (state <> 'succeeded'::text));
@@ -3112,6 +4470,48 @@ CREATE INDEX events_subject ON ONLY tenure.events USING btree (tenant_id, subjec
 -- events_p0_tenant_id_subject_at_idx; Type: INDEX
 CREATE INDEX events_p0_tenant_id_subject_at_idx ON tenure.events_p0 USING btree (tenant_id, subject, at) WHERE (subject IS NOT NULL);
 
+-- execution_archives_tenant; Type: INDEX
+CREATE INDEX execution_archives_tenant ON tenure.execution_archives USING btree (tenant_id, ended_at);
+
+-- execution_dead_letters_failed_at; Type: INDEX
+CREATE INDEX execution_dead_letters_failed_at ON tenure.execution_dead_letters USING btree (tenant_id, failed_at);
+
+-- execution_events_kind; Type: INDEX
+CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenant_id, kind, at);
+
+-- execution_events_step; Type: INDEX
+CREATE INDEX execution_events_step ON tenure.execution_events USING btree (execution_id, step_number) WHERE (step_number IS NOT NULL);
+
+-- executions_cancelled; Type: INDEX
+CREATE INDEX executions_cancelled ON tenure.executions USING btree (tenant_id, cancelled_at) WHERE (cancelled_at IS NOT NULL);
+
+-- executions_correlation; Type: INDEX
+CREATE INDEX executions_correlation ON tenure.executions USING btree (tenant_id, correlation_id) WHERE (correlation_id IS NOT NULL);
+
+-- executions_ended; Type: INDEX
+CREATE INDEX executions_ended ON tenure.executions USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+-- executions_key; Type: INDEX
+CREATE UNIQUE INDEX executions_key ON tenure.executions USING btree (tenant_id, idempotency_key) WHERE key_held;
+
+-- executions_next; Type: INDEX
+CREATE INDEX executions_next ON tenure.executions USING btree (next_at) WHERE (next_at IS NOT NULL);
+
+-- executions_requested_by; Type: INDEX
+CREATE INDEX executions_requested_by ON tenure.executions USING btree (tenant_id, requested_by, created_at);
+
+-- executions_sla; Type: INDEX
+CREATE INDEX executions_sla ON tenure.executions USING btree (tenant_id, sla_class, duration_ms) WHERE (duration_ms IS NOT NULL);
+
+-- executions_state; Type: INDEX
+CREATE INDEX executions_state ON tenure.executions USING btree (tenant_id, state, created_at);
+
+-- executions_timed_out; Type: INDEX
+CREATE INDEX executions_timed_out ON tenure.executions USING btree (tenant_id, ended_at) WHERE (reason_code = 'timed_out'::text);
+
+-- freezes_in_force; Type: INDEX
+CREATE UNIQUE INDEX freezes_in_force ON tenure.freezes USING btree (tenant_id) WHERE (ended_at IS NULL);
+
 -- heartbeats_executor_kind; Type: INDEX
 CREATE INDEX heartbeats_executor_kind ON tenure.heartbeats USING btree (executor_kind, last_tick_at);
 
@@ -3147,6 +4547,18 @@ CREATE INDEX kinds_executor ON tenure.kinds USING btree (executor);
 
 -- lanes_executor; Type: INDEX
 CREATE INDEX lanes_executor ON tenure.lanes USING btree (executor);
+
+-- lock_targets_owing; Type: INDEX
+CREATE INDEX lock_targets_owing ON tenure.lock_targets USING btree (tenant_id) WHERE owing;
+
+-- locks_expires_at; Type: INDEX
+CREATE INDEX locks_expires_at ON tenure.locks USING btree (expires_at);
+
+-- locks_lock_key; Type: INDEX
+CREATE UNIQUE INDEX locks_lock_key ON tenure.locks USING btree (lock_key);
+
+-- locks_step; Type: INDEX
+CREATE INDEX locks_step ON tenure.locks USING btree (execution_id, step_number);
 
 -- logins_tenant_id; Type: INDEX
 CREATE INDEX logins_tenant_id ON tenure.logins USING btree (tenant_id);
@@ -3193,6 +4605,30 @@ CREATE UNIQUE INDEX schedules_name ON tenure.schedules USING btree (tenant_id, n
 -- schedules_next; Type: INDEX
 CREATE INDEX schedules_next ON tenure.schedules USING btree (next_at) WHERE (next_at IS NOT NULL);
 
+-- step_marks_tenant; Type: INDEX
+CREATE INDEX step_marks_tenant ON tenure.step_marks USING btree (tenant_id, at);
+
+-- step_needs_step; Type: INDEX
+CREATE INDEX step_needs_step ON tenure.step_needs USING btree (execution_id, step_number);
+
+-- steps_blocked; Type: INDEX
+CREATE INDEX steps_blocked ON tenure.steps USING btree (tenant_id, lock_target, priority DESC, blocked_order) WHERE (state = 'blocked'::text);
+
+-- steps_job; Type: INDEX
+CREATE UNIQUE INDEX steps_job ON tenure.steps USING btree (job_id) WHERE (job_id IS NOT NULL);
+
+-- steps_kind; Type: INDEX
+CREATE INDEX steps_kind ON tenure.steps USING btree (tenant_id, kind, ended_at) WHERE (ended_at IS NOT NULL);
+
+-- steps_running; Type: INDEX
+CREATE INDEX steps_running ON tenure.steps USING btree (execution_id) WHERE (state = ANY (ARRAY['running'::text, 'unknown'::text]));
+
+-- steps_target; Type: INDEX
+CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action);
+
+-- steps_timed_out; Type: INDEX
+CREATE INDEX steps_timed_out ON tenure.steps USING btree (tenant_id, ended_at) WHERE (error_code = 'timed_out'::text);
+
 -- attempts_p0_pkey; Type: INDEX ATTACH
 ALTER INDEX tenure.attempts_pkey ATTACH PARTITION tenure.attempts_p0_pkey;
 
@@ -3220,11 +4656,41 @@ ALTER INDEX tenure.jobs_pkey ATTACH PARTITION tenure.jobs_p0_pkey;
 -- jobs_p0_workflow_id_idx; Type: INDEX ATTACH
 ALTER INDEX tenure.jobs_workflow_id ATTACH PARTITION tenure.jobs_p0_workflow_id_idx;
 
+-- approval_votes approval_votes_check; Type: TRIGGER
+CREATE TRIGGER approval_votes_check BEFORE INSERT ON tenure.approval_votes FOR EACH ROW EXECUTE FUNCTION tenure.approval_votes_check();
+
+-- approval_votes approval_votes_frozen; Type: TRIGGER
+CREATE TRIGGER approval_votes_frozen BEFORE UPDATE ON tenure.approval_votes FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- approval_votes approval_votes_kept; Type: TRIGGER
+CREATE TRIGGER approval_votes_kept BEFORE DELETE ON tenure.approval_votes FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
+
+-- approvals approvals_kept; Type: TRIGGER
+CREATE TRIGGER approvals_kept BEFORE DELETE ON tenure.approvals FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
+
+-- approvals approvals_move; Type: TRIGGER
+CREATE TRIGGER approvals_move BEFORE INSERT OR UPDATE ON tenure.approvals FOR EACH ROW EXECUTE FUNCTION tenure.approvals_move();
+
 -- attempts attempts_only_amended; Type: TRIGGER
 CREATE TRIGGER attempts_only_amended BEFORE UPDATE ON tenure.attempts FOR EACH ROW EXECUTE FUNCTION tenure.attempts_only_amended();
 
 -- events events_never_change; Type: TRIGGER
 CREATE TRIGGER events_never_change BEFORE DELETE OR UPDATE ON tenure.events FOR EACH ROW EXECUTE FUNCTION tenure.events_never_change();
+
+-- execution_archives execution_archives_frozen; Type: TRIGGER
+CREATE TRIGGER execution_archives_frozen BEFORE UPDATE ON tenure.execution_archives FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- execution_events execution_events_frozen; Type: TRIGGER
+CREATE TRIGGER execution_events_frozen BEFORE UPDATE ON tenure.execution_events FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- execution_events execution_events_kept; Type: TRIGGER
+CREATE TRIGGER execution_events_kept BEFORE DELETE ON tenure.execution_events FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
+
+-- executions executions_begin; Type: TRIGGER
+CREATE TRIGGER executions_begin BEFORE INSERT ON tenure.executions FOR EACH ROW WHEN ((new.state <> 'pending'::text)) EXECUTE FUNCTION tenure.executions_move();
+
+-- executions executions_move; Type: TRIGGER
+CREATE TRIGGER executions_move BEFORE UPDATE ON tenure.executions FOR EACH ROW WHEN (((old.state <> new.state) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
 
 -- heartbeats heartbeats_only_executors; Type: TRIGGER
 CREATE TRIGGER heartbeats_only_executors BEFORE INSERT OR UPDATE OF executor_kind ON tenure.heartbeats FOR EACH ROW EXECUTE FUNCTION tenure.heartbeats_only_executors();
@@ -3234,6 +4700,31 @@ CREATE TRIGGER jobs_only_cleaned BEFORE UPDATE ON tenure.jobs FOR EACH ROW EXECU
 
 -- planned_slots planned_slots_touched; Type: TRIGGER
 CREATE TRIGGER planned_slots_touched BEFORE UPDATE ON tenure.planned_slots FOR EACH ROW WHEN ((new.updated_at = old.updated_at)) EXECUTE FUNCTION tenure.planned_slots_touched();
+
+-- plans plans_frozen; Type: TRIGGER
+CREATE TRIGGER plans_frozen BEFORE UPDATE ON tenure.plans FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- plans plans_kept; Type: TRIGGER
+CREATE TRIGGER plans_kept BEFORE DELETE ON tenure.plans FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
+
+-- step_needs step_needs_frozen; Type: TRIGGER
+CREATE TRIGGER step_needs_frozen BEFORE UPDATE ON tenure.step_needs FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- approval_rules approval_rules_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.approval_rules
+    ADD CONSTRAINT approval_rules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- approval_votes approval_votes_approval_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.approval_votes
+    ADD CONSTRAINT approval_votes_approval_id_fkey FOREIGN KEY (approval_id) REFERENCES tenure.approvals(approval_id);
+
+-- approvals approvals_execution_id_plan_hash_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.approvals
+    ADD CONSTRAINT approvals_execution_id_plan_hash_fkey FOREIGN KEY (execution_id, plan_hash) REFERENCES tenure.plans(execution_id, plan_hash);
+
+-- approvals approvals_execution_id_step_number_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.approvals
+    ADD CONSTRAINT approvals_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
 
 -- config config_key_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.config
@@ -3250,6 +4741,22 @@ ALTER TABLE ONLY tenure.dead_letters
 -- deliveries deliveries_subscription_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.deliveries
     ADD CONSTRAINT deliveries_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES tenure.subscriptions(subscription_id);
+
+-- execution_events execution_events_execution_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.execution_events
+    ADD CONSTRAINT execution_events_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id);
+
+-- executions executions_plan; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.executions
+    ADD CONSTRAINT executions_plan FOREIGN KEY (execution_id, plan_hash) REFERENCES tenure.plans(execution_id, plan_hash) DEFERRABLE INITIALLY DEFERRED;
+
+-- executions executions_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.executions
+    ADD CONSTRAINT executions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- freezes freezes_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.freezes
+    ADD CONSTRAINT freezes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
 -- heartbeats heartbeats_executor_kind_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.heartbeats
@@ -3287,6 +4794,14 @@ ALTER TABLE ONLY tenure.lanes
 ALTER TABLE ONLY tenure.lanes
     ADD CONSTRAINT lanes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- locks locks_execution_id_step_number_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.locks
+    ADD CONSTRAINT locks_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
+
+-- locks locks_tenant_id_target_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.locks
+    ADD CONSTRAINT locks_tenant_id_target_fkey FOREIGN KEY (tenant_id, target) REFERENCES tenure.lock_targets(tenant_id, target);
+
 -- logins logins_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.logins
     ADD CONSTRAINT logins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
@@ -3294,6 +4809,10 @@ ALTER TABLE ONLY tenure.logins
 -- planned_slots planned_slots_schedule_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.planned_slots
     ADD CONSTRAINT planned_slots_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES tenure.schedules(schedule_id);
+
+-- plans plans_execution_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.plans
+    ADD CONSTRAINT plans_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id) DEFERRABLE INITIALLY DEFERRED;
 
 -- principals principals_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.principals
@@ -3303,9 +4822,25 @@ ALTER TABLE ONLY tenure.principals
 ALTER TABLE ONLY tenure.schedules
     ADD CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- step_needs step_needs_execution_id_needs_number_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.step_needs
+    ADD CONSTRAINT step_needs_execution_id_needs_number_fkey FOREIGN KEY (execution_id, needs_number) REFERENCES tenure.steps(execution_id, step_number);
+
+-- step_needs step_needs_execution_id_step_number_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.step_needs
+    ADD CONSTRAINT step_needs_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
+
+-- steps steps_execution_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.steps
+    ADD CONSTRAINT steps_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id);
+
 -- subscriptions subscriptions_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions
     ADD CONSTRAINT subscriptions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- timeout_policies timeout_policies_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.timeout_policies
+    ADD CONSTRAINT timeout_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
 -- tunings tunings_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.tunings
@@ -3313,6 +4848,15 @@ ALTER TABLE ONLY tenure.tunings
 
 -- active; Type: ROW SECURITY
 ALTER TABLE tenure.active ENABLE ROW LEVEL SECURITY;
+
+-- approval_rules; Type: ROW SECURITY
+ALTER TABLE tenure.approval_rules ENABLE ROW LEVEL SECURITY;
+
+-- approval_votes; Type: ROW SECURITY
+ALTER TABLE tenure.approval_votes ENABLE ROW LEVEL SECURITY;
+
+-- approvals; Type: ROW SECURITY
+ALTER TABLE tenure.approvals ENABLE ROW LEVEL SECURITY;
 
 -- attempts; Type: ROW SECURITY
 ALTER TABLE tenure.attempts ENABLE ROW LEVEL SECURITY;
@@ -3338,6 +4882,24 @@ ALTER TABLE tenure.events ENABLE ROW LEVEL SECURITY;
 -- events_p0; Type: ROW SECURITY
 ALTER TABLE tenure.events_p0 ENABLE ROW LEVEL SECURITY;
 
+-- evidence_keys; Type: ROW SECURITY
+ALTER TABLE tenure.evidence_keys ENABLE ROW LEVEL SECURITY;
+
+-- execution_archives; Type: ROW SECURITY
+ALTER TABLE tenure.execution_archives ENABLE ROW LEVEL SECURITY;
+
+-- execution_dead_letters; Type: ROW SECURITY
+ALTER TABLE tenure.execution_dead_letters ENABLE ROW LEVEL SECURITY;
+
+-- execution_events; Type: ROW SECURITY
+ALTER TABLE tenure.execution_events ENABLE ROW LEVEL SECURITY;
+
+-- executions; Type: ROW SECURITY
+ALTER TABLE tenure.executions ENABLE ROW LEVEL SECURITY;
+
+-- freezes; Type: ROW SECURITY
+ALTER TABLE tenure.freezes ENABLE ROW LEVEL SECURITY;
+
 -- heartbeats; Type: ROW SECURITY
 ALTER TABLE tenure.heartbeats ENABLE ROW LEVEL SECURITY;
 
@@ -3362,6 +4924,12 @@ ALTER TABLE tenure.lanes ENABLE ROW LEVEL SECURITY;
 -- leases; Type: ROW SECURITY
 ALTER TABLE tenure.leases ENABLE ROW LEVEL SECURITY;
 
+-- lock_targets; Type: ROW SECURITY
+ALTER TABLE tenure.lock_targets ENABLE ROW LEVEL SECURITY;
+
+-- locks; Type: ROW SECURITY
+ALTER TABLE tenure.locks ENABLE ROW LEVEL SECURITY;
+
 -- logins; Type: ROW SECURITY
 ALTER TABLE tenure.logins ENABLE ROW LEVEL SECURITY;
 
@@ -3371,6 +4939,15 @@ ALTER TABLE tenure.offers ENABLE ROW LEVEL SECURITY;
 -- active own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.active FOR SELECT USING ((lane IN ( SELECT l.lane
    FROM tenure.lanes l)));
+
+-- approval_rules own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.approval_rules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- approval_votes own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.approval_votes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- approvals own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.approvals USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- attempts own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.attempts FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -3391,6 +4968,21 @@ CREATE POLICY own_tenant ON tenure.deliveries USING (((tenant_id = ( SELECT tenu
 -- events own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.events FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- execution_archives own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.execution_archives USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- execution_dead_letters own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.execution_dead_letters USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- execution_events own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.execution_events USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- executions own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.executions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- freezes own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.freezes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- heartbeats own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.heartbeats USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
@@ -3406,11 +4998,20 @@ CREATE POLICY own_tenant ON tenure.lanes USING (((tenant_id = ( SELECT tenure.cu
 -- leases own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.leases FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- lock_targets own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.lock_targets USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- locks own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.locks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- offers own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.offers FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- planned_slots own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.planned_slots USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- plans own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.plans USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- ready own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.lane
@@ -3419,14 +5020,29 @@ CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.l
 -- schedules own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.schedules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- step_marks own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.step_marks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- step_needs own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.step_needs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- steps own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.steps USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- subscriptions own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.subscriptions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- tenants own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.tenants FOR SELECT TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer USING ((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)));
 
+-- timeout_policies own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.timeout_policies USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant) OR (tenant_id = 0))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- tunings own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.tunings FOR SELECT USING (((tenant_id = ANY (ARRAY[( SELECT tenure.current_tenant() AS current_tenant), 0])) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- evidence_keys owner_sees_all; Type: POLICY
+CREATE POLICY owner_sees_all ON tenure.evidence_keys TO tenure_owner USING (true) WITH CHECK (true);
 
 -- keys owner_sees_all; Type: POLICY
 CREATE POLICY owner_sees_all ON tenure.keys TO tenure_owner USING (true) WITH CHECK (true);
@@ -3446,6 +5062,9 @@ CREATE POLICY owner_sees_all ON tenure.tenants TO tenure_owner USING (true) WITH
 -- planned_slots; Type: ROW SECURITY
 ALTER TABLE tenure.planned_slots ENABLE ROW LEVEL SECURITY;
 
+-- plans; Type: ROW SECURITY
+ALTER TABLE tenure.plans ENABLE ROW LEVEL SECURITY;
+
 -- principals; Type: ROW SECURITY
 ALTER TABLE tenure.principals ENABLE ROW LEVEL SECURITY;
 
@@ -3458,11 +5077,23 @@ ALTER TABLE tenure.schedules ENABLE ROW LEVEL SECURITY;
 -- secrets; Type: ROW SECURITY
 ALTER TABLE tenure.secrets ENABLE ROW LEVEL SECURITY;
 
+-- step_marks; Type: ROW SECURITY
+ALTER TABLE tenure.step_marks ENABLE ROW LEVEL SECURITY;
+
+-- step_needs; Type: ROW SECURITY
+ALTER TABLE tenure.step_needs ENABLE ROW LEVEL SECURITY;
+
+-- steps; Type: ROW SECURITY
+ALTER TABLE tenure.steps ENABLE ROW LEVEL SECURITY;
+
 -- subscriptions; Type: ROW SECURITY
 ALTER TABLE tenure.subscriptions ENABLE ROW LEVEL SECURITY;
 
 -- tenants; Type: ROW SECURITY
 ALTER TABLE tenure.tenants ENABLE ROW LEVEL SECURITY;
+
+-- timeout_policies; Type: ROW SECURITY
+ALTER TABLE tenure.timeout_policies ENABLE ROW LEVEL SECURITY;
 
 -- tunings; Type: ROW SECURITY
 ALTER TABLE tenure.tunings ENABLE ROW LEVEL SECURITY;
@@ -3478,6 +5109,48 @@ GRANT ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant tex
 REVOKE ALL ON FUNCTION tenure.acts_as(p_role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) FROM PUBLIC;
+
+-- FUNCTION approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text) TO tenure_server, tenure_approver;
+
+-- FUNCTION approval_list(p_execution_id uuid, p_state text, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION text_hash(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.text_hash(p_text text) FROM PUBLIC;
+
+-- FUNCTION approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) FROM PUBLIC;
+
+-- FUNCTION approval_rule_delete(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_rule_delete(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.approval_rule_delete(p_name text) TO tenure_server, tenure_admin;
+
+-- FUNCTION approval_rule_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_rule_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.approval_rule_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION approval_rule_set(p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) TO tenure_server, tenure_admin;
+
+-- FUNCTION approval_votes_check(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_votes_check() FROM PUBLIC;
+
+-- FUNCTION approval_votes_of(p_approval_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_votes_of(p_approval_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.approval_votes_of(p_approval_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION approvals_move(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approvals_move() FROM PUBLIC;
+
+-- FUNCTION approver(p_caller tenure.caller_identity, OUT level integer, OUT roles text[], OUT auth_method text, OUT source text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approver(p_caller tenure.caller_identity, OUT level integer, OUT roles text[], OUT auth_method text, OUT source text) FROM PUBLIC;
+
 -- FUNCTION are_clean(p_payloads json[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.are_clean(p_payloads json[]) FROM PUBLIC;
 
@@ -3490,6 +5163,12 @@ REVOKE ALL ON FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer,
 -- FUNCTION caller(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.caller() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) FROM PUBLIC;
+
+-- FUNCTION chain_link(p_hash bytea, p_seed bytea, p_body text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text) FROM PUBLIC;
 
 -- FUNCTION check_acted_for(p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_acted_for(p_on_behalf_of text) FROM PUBLIC;
@@ -3509,6 +5188,9 @@ REVOKE ALL ON FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identi
 -- FUNCTION check_executor(p_executor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_executor(p_executor text) FROM PUBLIC;
 
+-- FUNCTION check_fences(p_parts text[], p_fences bigint[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_fences(p_parts text[], p_fences bigint[]) FROM PUBLIC;
+
 -- FUNCTION check_gate(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) FROM PUBLIC;
 
@@ -3520,6 +5202,9 @@ REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time 
 
 -- FUNCTION check_job_exists(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint) FROM PUBLIC;
 
 -- FUNCTION check_name(p_what text, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_name(p_what text, p_name text) FROM PUBLIC;
@@ -3540,14 +5225,26 @@ REVOKE ALL ON FUNCTION tenure.check_reader(p_sub tenure.subscriptions) FROM PUBL
 -- FUNCTION check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) FROM PUBLIC;
 
+-- FUNCTION check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION check_targets(p_tenant_id integer, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_targets(p_tenant_id integer, p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION check_tenant(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_tenant(p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION check_window(p_window jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_window(p_window jsonb) FROM PUBLIC;
 
 -- FUNCTION check_word(p_code text, p_what text, p_value text, p_allowed text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) FROM PUBLIC;
 
 -- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) FROM PUBLIC;
+
+-- FUNCTION class_reach(p_action_class text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.class_reach(p_action_class text) FROM PUBLIC;
 
 -- FUNCTION config_get(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_get(p_key text) FROM PUBLIC;
@@ -3738,11 +5435,14 @@ REVOKE ALL ON FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id in
 -- FUNCTION end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer) FROM PUBLIC;
 
+-- FUNCTION ends_follow(p_now timestamp with time zone, p_actor text, p_lanes integer[], p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.ends_follow(p_now timestamp with time zone, p_actor text, p_lanes integer[], p_job_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
 
--- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
+-- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
 
 -- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) FROM PUBLIC;
@@ -3763,6 +5463,172 @@ GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind te
 
 -- FUNCTION events_never_change(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.events_never_change() FROM PUBLIC;
+
+-- FUNCTION evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean) TO tenure_server;
+
+-- FUNCTION evidence_key_current(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_key_current() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.evidence_key_current() TO tenure_server;
+
+-- FUNCTION evidence_key_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_key_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.evidence_key_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid) FROM PUBLIC;
+
+-- FUNCTION execution_archive(p_execution_id uuid, p_evidence text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_archive(p_execution_id uuid, p_evidence text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_archive(p_execution_id uuid, p_evidence text) TO tenure_server;
+
+-- FUNCTION execution_archive_due(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_archive_due(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_archive_due(p_limit integer) TO tenure_server;
+
+-- FUNCTION execution_archive_show(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_archive_show(p_execution_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_archive_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_background(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_producer;
+
+-- FUNCTION execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) FROM PUBLIC;
+
+-- FUNCTION execution_cancel(p_execution_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_cancel(p_execution_id uuid, p_reason text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_cancel(p_execution_id uuid, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION execution_close(p_execution_id uuid, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_close(p_execution_id uuid, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_close(p_execution_id uuid, p_reason text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_dead_letter_show(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_dead_letter_show(p_execution_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_dead_letter_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_dead_letter_triage(p_execution_id uuid, p_status text, p_note text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_dead_letter_triage(p_execution_id uuid, p_status text, p_note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_dead_letter_triage(p_execution_id uuid, p_status text, p_note text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION execution_difference(p_execution_id uuid, p_other_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_ended(p_execution_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_ended(p_execution_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_ended(p_execution_ids uuid[]) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_evidence(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_evidence(p_execution_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_evidence(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_freeze(p_reason text, p_until timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_freeze(p_reason text, p_until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_freeze(p_reason text, p_until timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid) FROM PUBLIC;
+
+-- FUNCTION execution_key(p_tenant_id integer, p_principal text, p_plan_hash text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_key(p_tenant_id integer, p_principal text, p_plan_hash text) FROM PUBLIC;
+
+-- FUNCTION execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_locked(p_tenant_id integer, p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) FROM PUBLIC;
+
+-- FUNCTION execution_look(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_look(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+
+-- FUNCTION execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) FROM PUBLIC;
+
+-- FUNCTION execution_moves(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_moves() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_moves() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_parks(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+
+-- FUNCTION execution_plan(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_preview(p_plan text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_preview(p_plan text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_preview(p_plan text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION execution_retry(p_execution_id uuid, p_mode text, p_reason text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION execution_show(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) FROM PUBLIC;
+
+-- FUNCTION execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer;
+
+-- FUNCTION execution_tick(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_tick(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_tick(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION execution_timeline(p_execution_id uuid, p_after integer, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_timeline(p_execution_id uuid, p_after integer, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_timeline(p_execution_id uuid, p_after integer, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_unfreeze(p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_unfreeze(p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_unfreeze(p_reason text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION execution_waits(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_waits(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+
+-- FUNCTION execution_withdraw(p_execution_id uuid, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer;
+
+-- FUNCTION executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) FROM PUBLIC;
+
+-- FUNCTION executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION executions_hold(p_ids uuid[], p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION executions_move(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_move() FROM PUBLIC;
+
+-- FUNCTION executions_schedule(p_now timestamp with time zone, p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) FROM PUBLIC;
 
 -- FUNCTION executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) FROM PUBLIC;
@@ -3810,6 +5676,9 @@ REVOKE ALL ON FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) FROM
 
 -- FUNCTION is_moment(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_moment(p_text text) FROM PUBLIC;
+
+-- FUNCTION is_requester(p_execution tenure.executions, p_names text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) FROM PUBLIC;
 
 -- FUNCTION is_trusted(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_trusted() FROM PUBLIC;
@@ -3955,6 +5824,12 @@ GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outco
 -- FUNCTION jobs_only_cleaned(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
 
+-- FUNCTION jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) FROM PUBLIC;
+
+-- FUNCTION jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION key_check(p_prefix text, p_digest bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_check(p_prefix text, p_digest bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.key_check(p_prefix text, p_digest bytea) TO tenure_server;
@@ -4051,6 +5926,45 @@ REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION lock_acquire(p_parts text[], p_seconds integer, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text) TO tenure_server, tenure_operator, tenure_worker;
+
+-- FUNCTION lock_break(p_part text, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_break(p_part text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lock_break(p_part text, p_reason text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION lock_freed(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_freed(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text) FROM PUBLIC;
+
+-- FUNCTION lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION lock_list(p_target text, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION lock_part(p_type text, p_ref text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_part(p_type text, p_ref text) FROM PUBLIC;
+
+-- FUNCTION lock_read(p_part text, OUT target text, OUT action text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_read(p_part text, OUT target text, OUT action text) FROM PUBLIC;
+
+-- FUNCTION lock_release(p_parts text[], p_fences bigint[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_release(p_parts text[], p_fences bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lock_release(p_parts text[], p_fences bigint[]) TO tenure_server, tenure_operator, tenure_worker;
+
+-- FUNCTION lock_renew(p_parts text[], p_fences bigint[], p_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_seconds integer) TO tenure_server, tenure_operator, tenure_worker;
+
+-- FUNCTION lock_waiters(p_part text, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION locks_hold(p_tenant_id integer, p_parts text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.locks_hold(p_tenant_id integer, p_parts text[]) FROM PUBLIC;
+
 -- FUNCTION login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text) TO tenure_server, tenure_admin;
@@ -4061,6 +5975,9 @@ GRANT ALL ON FUNCTION tenure.login_unbind(p_login text) TO tenure_server, tenure
 
 -- FUNCTION mask_text(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.mask_text(p_text text) FROM PUBLIC;
+
+-- FUNCTION matches_any(p_text text, p_globs text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.matches_any(p_text text, p_globs text[]) FROM PUBLIC;
 
 -- FUNCTION may_have_forbidden_key(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_text text) FROM PUBLIC;
@@ -4125,6 +6042,24 @@ REVOKE ALL ON FUNCTION tenure.pause_words(p_schedule tenure.schedules) FROM PUBL
 -- FUNCTION payload_shown(p_payload json); Type: ACL
 REVOKE ALL ON FUNCTION tenure.payload_shown(p_payload json) FROM PUBLIC;
 
+-- FUNCTION plan_check(p_plan text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check(p_plan text) FROM PUBLIC;
+
+-- FUNCTION plan_difference(p_old jsonb, p_new jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_lanes(p_caller tenure.caller_identity, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_steps(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_steps(p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) FROM PUBLIC;
+
 -- FUNCTION planned_slots_touched(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.planned_slots_touched() FROM PUBLIC;
 
@@ -4135,9 +6070,16 @@ GRANT ALL ON FUNCTION tenure.principal_create(p_name text, p_kind text, p_email 
 -- FUNCTION principal_home(p_caller tenure.caller_identity); Type: ACL
 REVOKE ALL ON FUNCTION tenure.principal_home(p_caller tenure.caller_identity) FROM PUBLIC;
 
+-- FUNCTION principal_kind(p_tenant_id integer, p_principal text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.principal_kind(p_tenant_id integer, p_principal text) FROM PUBLIC;
+
 -- FUNCTION principal_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.principal_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.principal_list() TO tenure_server, tenure_admin;
+
+-- FUNCTION principal_set(p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.principal_set(p_name text, p_spec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.principal_set(p_name text, p_spec jsonb) TO tenure_server, tenure_admin;
 
 -- FUNCTION priority_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.priority_of(p_name text) FROM PUBLIC;
@@ -4161,11 +6103,29 @@ REVOKE ALL ON FUNCTION tenure.refusal_deadline(p_job_id uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION refuse_agent(p_caller tenure.caller_identity); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_agent(p_caller tenure.caller_identity) FROM PUBLIC;
+
 -- FUNCTION refuse_busy(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_busy(p_job_id uuid) FROM PUBLIC;
 
+-- FUNCTION refuse_change(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_change() FROM PUBLIC;
+
+-- FUNCTION refuse_execution(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_execution(p_execution_id uuid) FROM PUBLIC;
+
+-- FUNCTION refuse_execution_letter(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_execution_letter(p_execution_id uuid) FROM PUBLIC;
+
+-- FUNCTION refuse_execution_state(p_execution tenure.executions, p_wanted text, p_from text, p_next text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_execution_state(p_execution tenure.executions, p_wanted text, p_from text, p_next text) FROM PUBLIC;
+
 -- FUNCTION refuse_gate(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_gate(p_key text) FROM PUBLIC;
+
+-- FUNCTION refuse_loss(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_loss() FROM PUBLIC;
 
 -- FUNCTION refuse_schedule(p_tenant_id integer, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) FROM PUBLIC;
@@ -4175,6 +6135,9 @@ REVOKE ALL ON FUNCTION tenure.refuse_schedule_exists(p_name text) FROM PUBLIC;
 
 -- FUNCTION refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) FROM PUBLIC;
+
+-- FUNCTION refuse_step_job(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_step_job(p_job_id uuid) FROM PUBLIC;
 
 -- FUNCTION refuse_token(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_token() FROM PUBLIC;
@@ -4331,12 +6294,52 @@ REVOKE ALL ON FUNCTION tenure.slots_told(p_what text, p_now timestamp with time 
 REVOKE ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION step_job_stop(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_job_stop(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid, p_reason text) FROM PUBLIC;
+
+-- FUNCTION step_job_withdraw(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_job_withdraw(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid) FROM PUBLIC;
+
+-- FUNCTION step_list(p_execution_id uuid, p_state text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) FROM PUBLIC;
+
+-- FUNCTION steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION steps_go_on(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean) FROM PUBLIC;
+
+-- FUNCTION steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) FROM PUBLIC;
+
+-- FUNCTION steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) FROM PUBLIC;
+
 -- FUNCTION stream_lag(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stream_lag() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.stream_lag() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint) FROM PUBLIC;
+
+-- FUNCTION submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) FROM PUBLIC;
 
 -- FUNCTION subscription_ack(p_name text, p_cursor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_ack(p_name text, p_cursor text) FROM PUBLIC;
@@ -4400,6 +6403,17 @@ GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO 
 REVOKE ALL ON FUNCTION tenure.tenant_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) FROM PUBLIC;
+
+-- FUNCTION timeout_policy_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.timeout_policy_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.timeout_policy_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb) TO tenure_server, tenure_admin;
+
 -- FUNCTION traceparent(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.traceparent() FROM PUBLIC;
 
@@ -4412,12 +6426,18 @@ REVOKE ALL ON FUNCTION tenure.tunings_refresh(p_tenant_id integer) FROM PUBLIC;
 -- FUNCTION waiting_take(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
 
+-- FUNCTION window_opens(p_window jsonb, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.window_opens(p_window jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION word_distance(p_a text, p_b text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.word_distance(p_a text, p_b text) FROM PUBLIC;
 
 -- FUNCTION worker_park(p_executor text, p_kinds text[], p_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.worker_park(p_executor text, p_kinds text[], p_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.worker_park(p_executor text, p_kinds text[], p_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION chain_hash(bytea, text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.chain_hash(bytea, text) FROM PUBLIC;
 
 -- COLUMN active.job_id; Type: ACL
 GRANT SELECT(job_id) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;

@@ -35,19 +35,23 @@ as $$
        order by r.position limit 1) r on true
 $$;
 
--- What the rules ask for a plan as a whole: the strictest of its steps decides, and names its rule; everybody's roles count, and the longest way to a quorum.
+-- What the rules ask for a plan as a whole: the strictest of its steps decides, and names its rule; the roles of all who ask for an approval count, and the greatest quorum:
+-- nobody gets around a rule by adding a step of another.
 create or replace function tenure.plan_terms(
   p_tenant_id integer, p_requester text, p_plan jsonb,
   out level integer, out rule text, out roles text[], out quorum integer, out expires_seconds integer, out start_window jsonb)
-language sql stable
+language plpgsql stable
 as $$
+begin
   with rules as materialized (select r.* from tenure.plan_rules(p_tenant_id, p_requester, p_plan) r),
        top as (select r.* from rules r order by r.level desc, r.quorum desc, r.step_number limit 1)
   select t.level, t.rule,
-         array(select distinct x from (select unnest(r.roles) as x from rules r where r.level = t.level union all select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]'))) y order by x),
-         (select max(r.quorum) from rules r where r.level = t.level), (select min(r.expires_seconds) from rules r),
+         array(select distinct x from (select unnest(r.roles) as x from rules r where r.level > 0 union all select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]'))) y order by x),
+         (select max(r.quorum) from rules r where r.level > 0 or t.level = 0), (select min(r.expires_seconds) from rules r),
          coalesce(t.start_window, (select r.start_window from rules r where r.start_window is not null order by r.step_number limit 1))
-    from top t
+    into level, rule, roles, quorum, expires_seconds, start_window
+    from top t;
+end
 $$;
 
 -- Refuses targets that no rule names, where the tenant wants that.
@@ -108,6 +112,17 @@ begin
 end
 $$;
 
+-- Refuses agents where it is said who approves what.
+create or replace function tenure.refuse_agent(p_caller tenure.caller_identity) returns void
+language plpgsql stable
+as $$
+begin
+  if exists (select from tenure.principals p where p.tenant_id in (p_caller.tenant_id, 0) and p.name = p_caller.principal and p.kind = 'agent') then
+    perform tenure.refuse('not_permitted', format('%s is an agent.', p_caller.principal), 'Agents never approve, nor do they decide who does.', 'Let a person do it.');
+  end if;
+end
+$$;
+
 -- Makes a rule, or takes the place of the one of this name.
 create or replace function tenure.approval_rule_set(p_name text, p_spec jsonb) returns jsonb
 language plpgsql security definer
@@ -122,6 +137,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
+  perform tenure.refuse_agent(v_caller);
   perform tenure.check_name('rule', p_name);
   if p_name = 'default' then
     perform tenure.refuse('name_invalid', 'A rule cannot be named default.', 'That is the built-in rule, which comes last.', 'Choose another name; a rule without conditions comes before the built-in one.');
@@ -163,6 +179,8 @@ begin
   v_rule.tenant_id := v_caller.tenant_id;
   v_rule.name := p_name;
   v_rule.start_window := case when jsonb_typeof(p_spec -> 'window') = 'object' then p_spec -> 'window' end;
+  -- One after the other: the next position is free, and stays so.
+  perform from tenure.tenants t where t.tenant_id = v_caller.tenant_id for no key update;
   v_rule.position := coalesce(v_rule.position, (select max(r.position) + 10 from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name <> p_name), 10);
   if exists (select from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.position = v_rule.position and r.name <> p_name) then
     perform tenure.refuse('key_taken', format('Another rule stands at position %s.', v_rule.position), 'The order of rules is their meaning: no two stand at one place.', 'Choose another position: see tenure.approval_rule_list().');
@@ -191,6 +209,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
+  perform tenure.refuse_agent(v_caller);
   delete from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name = p_name;
   if not found then
     perform tenure.refuse('rule_unknown', format('There is no rule %L.', p_name), 'A rule is named by its name, within one tenant.', 'See tenure.approval_rule_list().');
@@ -255,10 +274,7 @@ begin
     end if;
     perform tenure.check_name('role', x) from jsonb_array_elements_text(p_spec -> 'approval_roles') x;
   end if;
-  if tenure.principal_kind(coalesce(v_caller.tenant_id, 0), v_caller.principal) = 'agent'
-     and exists (select from tenure.principals p where p.tenant_id in (v_home, 0) and p.name = v_caller.principal and p.kind = 'agent') then
-    perform tenure.refuse('not_permitted', 'An agent cannot say who approves.', 'Agents never approve, nor do they decide who does.', 'Let a person do it.');
-  end if;
+  perform tenure.refuse_agent(v_caller);
   update tenure.principals p
      set approver_level = case when p_spec ? 'approver_level' then (p_spec ->> 'approver_level')::numeric::smallint else p.approver_level end,
          approval_roles = case when p_spec ? 'approval_roles' then array(select jsonb_array_elements_text(p_spec -> 'approval_roles')) else p.approval_roles end

@@ -30,7 +30,8 @@ begin
     perform tenure.refuse('not_permitted', format('%s is an agent.', p_caller.principal), 'Agents never approve.', 'Let a person decide.');
   end if;
   roles := v_who.approval_roles;
-  if coalesce(current_setting('tenure.key', true), '') <> '' then
+  -- Only whoever acts for a key has its roles; the setting alone proves nothing.
+  if p_caller.roles is not null then
     select k.prefix, k.approver_level into v_key from tenure.keys k where k.key_id = current_setting('tenure.key', true)::uuid;
     level := v_key.approver_level;
     auth_method := 'api_key ' || v_key.prefix;
@@ -44,6 +45,18 @@ begin
     perform tenure.refuse('not_permitted', format('%s approves nothing.', p_caller.principal), 'It has no level as an approver.', 'An admin gives it one: tenure.principal_set(name, {"approver_level": 1}).');
   end if;
 end
+$$;
+
+-- Whether one of these asked for the plan, or had it asked for: this time, or when it was run before.
+create or replace function tenure.is_requester(p_execution tenure.executions, p_names text[]) returns boolean
+language sql stable
+as $$
+  with recursive runs (requested_by, on_behalf_of, retry_of) as (
+    select p_execution.requested_by, p_execution.on_behalf_of, p_execution.retry_of
+    union all
+    select e.requested_by, e.on_behalf_of, e.retry_of from runs r join tenure.executions e on e.execution_id = r.retry_of
+  )
+  select exists (select from runs r where r.requested_by = any (p_names) or r.on_behalf_of = any (p_names))
 $$;
 
 -- Decides about a plan, or a step of one. The decision names the hash that its maker saw; it counts for no other.
@@ -75,8 +88,11 @@ begin
   select a.* into v_approval from tenure.approvals a where a.approval_id = p_approval_id for no key update;
   v_now := greatest(v_now, tenure.now());
   v_who := tenure.approver(v_caller);
-  if v_caller.principal in (v_exec.requested_by, v_exec.on_behalf_of) then
-    perform tenure.refuse('self_approval', format('%s requested this plan.', v_caller.principal), 'Nobody decides about a plan of their own: four eyes, without exception.', 'Ask somebody else: tenure.approval_list() says which roles are wanted.');
+  if exists (select from tenure.principals p where p.tenant_id in (v_caller.tenant_id, 0) and p.name = p_on_behalf_of and p.kind = 'agent') then
+    perform tenure.refuse('not_permitted', format('%s is an agent.', p_on_behalf_of), 'Agents never approve, nor does anybody for them.', 'Let a person decide.');
+  end if;
+  if tenure.is_requester(v_exec, array[v_caller.principal, nullif(p_on_behalf_of, '')]) then
+    perform tenure.refuse('self_approval', format('%s requested this plan.', coalesce(nullif(p_on_behalf_of, ''), v_caller.principal)), 'Nobody decides about a plan of their own: four eyes, without exception.', 'Ask somebody else: tenure.approval_list() says which roles are wanted.');
   end if;
   if v_approval.state <> 'pending' then
     perform tenure.refuse('approval_decided', format('The approval is %s, since %s.', v_approval.state, v_approval.decided_at), coalesce(v_approval.reason, format('Decided by %s.', v_approval.decided_by)),

@@ -145,8 +145,8 @@ begin
   delete from tenure.execution_events v where v.execution_id = p_execution_id;
   delete from tenure.step_needs n where n.execution_id = p_execution_id;
   delete from tenure.steps s where s.execution_id = p_execution_id;
-  delete from tenure.plans p where p.execution_id = p_execution_id;
   delete from tenure.executions e where e.execution_id = p_execution_id;
+  delete from tenure.plans p where p.execution_id = p_execution_id;
   perform tenure.emit(v_now, v_row.tenant_id, 'execution.archived', v_caller.principal, null, p_execution_id::text, jsonb_build_object('bytes', octet_length(p_evidence)));
   return jsonb_build_object('execution_id', p_execution_id, 'archived', true);
 exception when others then

@@ -24,11 +24,16 @@ $$;
 
 -- The limits of an SLA class and an action class: the tenant's own, else the installation's.
 create or replace function tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) returns tenure.timeout_policies
-language sql stable
+language plpgsql stable
 as $$
-  select p.* from tenure.timeout_policies p
+declare
+  v_policy tenure.timeout_policies;
+begin
+  select p.* into v_policy from tenure.timeout_policies p
    where p.tenant_id in (p_tenant_id, 0) and p.sla_class = p_sla_class and p.action_class = p_action_class
-   order by p.tenant_id desc limit 1
+   order by p.tenant_id desc limit 1;
+  return v_policy;
+end
 $$;
 
 -- What the job of a step finds in its payload.
@@ -92,6 +97,8 @@ create or replace function tenure.execution_submit(
   p_metadata jsonb default '{}', p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
@@ -126,6 +133,12 @@ begin
   perform tenure.check_payload('metadata', coalesce(p_metadata, '{}')::json, tenure.limit_of('metadata_bytes_max'));
 
   if p_supersedes is not null then
+    -- Said twice is said once.
+    select e.* into v_new from tenure.executions e
+     where e.tenant_id = v_caller.tenant_id and e.idempotency_key = v_key and e.key_held and e.plan_hash = v_hash and e.supersedes = p_supersedes;
+    if found then
+      return tenure.submission_shown(v_new, true, false, null);
+    end if;
     v_old := tenure.execution_locked(v_caller.tenant_id, p_supersedes);
     if v_old.plan_hash = v_hash and v_old.ended_at is null then
       return tenure.submission_shown(v_old, false, true, null);
@@ -204,22 +217,27 @@ begin
     perform tenure.check_job(format(' of steps[%s]', s.step_number - 1), p_now, tenure.step_payload(s.payload, v_id, s.step_number, s.step_id, s.action, s.target_type, p_hash, 9007199254740991)::json, 'step', 0, p_now, null, coalesce(s.attempts_max, 1),
       'safe_metadata', 'job', 'tenure', array[s.target_ref, s.payload_ref], array[p_plan ->> 'correlation_id'], null) from unnest(v_steps) s;
     perform tenure.plan_lanes(p_caller, p_plan);
+    insert into tenure.plans (execution_id, tenant_id, plan) values (v_id, p_caller.tenant_id, p_text);
     insert into tenure.executions (execution_id, tenant_id, purpose, plan_hash, idempotency_key, key_origin, state, sla_class, action_class, mode, priority, on_step_failure, approval_level, rule,
       runbook_ref, correlation_id, generator, requested_by, on_behalf_of, via, start_after, start_before, start_window, plan_size_bytes, step_count, target_count, steps_open, timeout_ms, metadata,
       supersedes, retry_of, created_at, last_transition_at, last_transition_by, chain_hash)
     select v_id, p_caller.tenant_id, p_plan ->> 'purpose', p_hash, p_key, p_key_origin, 'pending', p_plan ->> 'sla_class', v_class, coalesce(p_plan ->> 'mode', 'background'),
            tenure.priority_of(coalesce(p_plan ->> 'priority', 'normal')), coalesce(p_plan ->> 'on_step_failure', 'stop'), v_terms.level, v_terms.rule, p_plan ->> 'runbook_ref', p_plan ->> 'correlation_id',
-           p_plan ->> 'generator', p_caller.principal, nullif(p_on_behalf_of, ''), nullif(current_setting('tenure.via', true), ''), p_start_after, p_start_before, v_terms.start_window,
+           p_plan ->> 'generator', p_caller.principal, nullif(p_on_behalf_of, ''), case when p_caller.roles is not null then nullif(current_setting('tenure.via', true), '') end, p_start_after, p_start_before, v_terms.start_window,
            octet_length(p_text), cardinality(v_steps), (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s), cardinality(v_steps), v_policy.execution_timeout_ms, p_metadata,
            p_supersedes, p_retry_of, p_now, p_now, p_caller.principal, sha256(convert_to('tenure/execution/' || v_id, 'UTF8'))
     on conflict (tenant_id, idempotency_key) where key_held do nothing
     returning * into v_row;
-    continue when not found;
-    insert into tenure.plans (execution_id, tenant_id, plan) values (v_id, p_caller.tenant_id, p_text);
+    if not found then
+      -- Somebody was quicker.
+      delete from tenure.plans p where p.execution_id = v_id;
+      continue;
+    end if;
     insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, executor, payload, payload_ref, effects, attempts_max, timeout_seconds,
-      renewals_max, priority, approval_level, rule, lock_target, lock_action, compensation_note, needs_left)
+      renewals_max, priority, approval_level, rule, approval_roles, approval_quorum, approval_seconds, lock_target, lock_action, compensation_note, needs_left)
     select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.payload, s.payload_ref, s.effects, s.attempts_max,
-           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max, v_row.priority, r.level, r.rule, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
+           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max, v_row.priority, r.level, r.rule,
+           array(select distinct x from unnest(r.roles || array(select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]')))) x order by x), r.quorum, r.expires_seconds, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
       from unnest(v_steps) s
       join tenure.plan_rules(p_caller.tenant_id, p_caller.principal, p_plan) r on r.step_number = s.step_number
       cross join lateral tenure.timeout_policy(p_caller.tenant_id, v_row.sla_class, s.action_class) p;
@@ -261,7 +279,7 @@ begin
     perform tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
     perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
     perform tenure.chain_append(p_now, p_actor, array[
-      (p_execution_id, 'approval_requested', null, jsonb_build_object('level', v_row.approval_level, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_row.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told]);
+      (p_execution_id, 'approval_requested', null, jsonb_build_object('from', 'pending', 'to', 'awaiting_approval', 'level', v_row.approval_level, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_row.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told]);
     perform tenure.executions_schedule(p_now, array[p_execution_id]);
   end if;
   select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;
@@ -271,8 +289,9 @@ $$;
 
 -- One transition of an execution. What goes with an end is written with it: its key is free, or stays taken.
 create or replace function tenure.execution_move(p_now timestamptz, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) returns void
-language sql
+language plpgsql
 as $$
+begin
   update tenure.executions e
      set state = p_state, last_state = e.state, last_transition_at = p_now, last_transition_by = p_actor,
          approved_at = case p_state when 'approved' then p_now else e.approved_at end,
@@ -281,7 +300,8 @@ as $$
          reason_code = coalesce(p_reason_code, e.reason_code), reason = coalesce(p_reason, e.reason), parked = null,
          next_at = case when p_state in ('succeeded', 'partially_failed', 'failed', 'cancelled', 'rejected') then null else e.next_at end,
          key_held = e.key_held and not (p_state in ('failed', 'cancelled', 'rejected') or (p_state = 'succeeded' and e.key_origin = 'derived'))
-   where e.execution_id = p_execution_id
+   where e.execution_id = p_execution_id;
+end
 $$;
 
 -- What a plan would meet if it were submitted now. Writes nothing.

@@ -6,6 +6,7 @@ create or replace function tenure.steps_dispatch(
   p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_execs   uuid[] := p_execs;
@@ -57,12 +58,11 @@ declare
   v_step  record;
   v_row   tenure.executions;
   v_plan  tenure.plans;
-  v_terms record;
 begin
   execs := '{}';
   numbers := '{}';
   for v_step in
-    select s.execution_id, s.step_number, s.rule, s.approval_level < 3 or exists (
+    select s.execution_id, s.step_number, s.rule, s.approval_roles, s.approval_quorum, s.approval_seconds, s.approval_level < 3 or exists (
              select from tenure.approvals a where a.execution_id = s.execution_id and a.step_number = s.step_number and a.state = 'approved' and a.consumed_at is null) as allowed
       from unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
      order by s.execution_id, s.step_number
@@ -74,14 +74,11 @@ begin
     end if;
     select e.* into v_row from tenure.executions e where e.execution_id = v_step.execution_id;
     select p.* into v_plan from tenure.plans p where p.execution_id = v_step.execution_id;
-    select r.roles, r.quorum, r.expires_seconds into v_terms from tenure.plan_rules(v_row.tenant_id, v_row.requested_by, v_plan.plan_snapshot) r where r.step_number = v_step.step_number;
-    perform tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3,
-      array(select distinct x from unnest(v_terms.roles || array(select jsonb_array_elements_text(coalesce(v_plan.plan_snapshot -> 'approval_roles', '[]')))) x order by x),
-      v_terms.quorum, v_terms.expires_seconds, v_step.rule);
+    perform tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3, v_step.approval_roles, v_step.approval_quorum, v_step.approval_seconds, v_step.rule);
     update tenure.steps s set state = 'awaiting_approval' where s.execution_id = v_step.execution_id and s.step_number = v_step.step_number;
     perform tenure.executions_schedule(p_now, array[v_step.execution_id]);
     told := told || (v_step.execution_id, 'approval_requested', v_step.step_number,
-      jsonb_build_object('level', 3, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_step.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told;
+      jsonb_build_object('level', 3, 'roles', v_step.approval_roles, 'quorum', v_step.approval_quorum, 'rule', v_step.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told;
   end loop;
 end
 $$;
@@ -92,6 +89,7 @@ create or replace function tenure.steps_lock(
   p_now timestamptz, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out execs uuid[], out numbers integer[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_wait record;
@@ -115,7 +113,7 @@ begin
   ), taken as (
     insert into tenure.locks (tenant_id, target, action, fence, owner, execution_id, step_number, acquired_at, expires_at)
     select j.tenant_id, j.lock_target, j.lock_action, nextval('tenure.lock_fence'), j.execution_id || '/' || j.step_id, j.execution_id, j.step_number, p_now,
-           coalesce(j.timeout_at, p_now + make_interval(secs => j.timeout_ms / 1000.0)) + make_interval(secs => j.timeout_seconds)
+           greatest(coalesce(j.timeout_at, p_now + make_interval(secs => j.timeout_ms / 1000.0)), p_now) + make_interval(secs => j.timeout_seconds)
       from judged j where j.granted and j.lock_target is not null
     returning execution_id, step_number, fence
   ), fenced as (
@@ -144,6 +142,7 @@ $$;
 create or replace function tenure.executions_start(p_now timestamptz, p_actor text, p_execs uuid[]) returns tenure.execution_told[]
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ids  uuid[] := array(select e.execution_id from tenure.executions e where e.execution_id = any (p_execs) and e.state = 'approved');
@@ -180,6 +179,7 @@ create or replace function tenure.steps_enqueue(
   p_now timestamptz, p_tenant_id integer, p_execs uuid[], p_numbers integer[], out told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_caller tenure.caller_identity;
@@ -220,7 +220,7 @@ begin
        where s.execution_id = n.e and s.step_number = n.n
       returning n.place, s.execution_id, s.step_number, s.job_id, s.fence, s.lock_target
     )
-    select array_agg((m.execution_id, 'step_queued', m.step_number, jsonb_strip_nulls(jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)))::tenure.execution_told order by m.place)
+    select array_agg((m.execution_id, 'step_started', m.step_number, jsonb_strip_nulls(jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)))::tenure.execution_told order by m.place)
       into told from made m;
     return;
   exception when others then
@@ -254,6 +254,7 @@ create or replace function tenure.lock_hand_over(
   p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_next record;
@@ -319,6 +320,7 @@ $$;
 create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[]) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_exec  tenure.executions;

@@ -4,6 +4,7 @@
 create or replace function tenure.execution_call_off(p_now timestamptz, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_told tenure.execution_told[];
@@ -26,6 +27,7 @@ $$;
 create or replace function tenure.execution_stop(p_now timestamptz, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_told tenure.execution_told[];
@@ -222,8 +224,12 @@ begin
   end if;
   v_told := (p_execution_id, 'step_resolved', v_step.step_number, jsonb_strip_nulls(jsonb_build_object('verdict', p_verdict, 'reason', p_reason, 'on_behalf_of', nullif(p_on_behalf_of, ''),
     'result_hash', tenure.text_hash(p_result::text))))::tenure.execution_told;
-  update tenure.executions e set steps_unknown = e.steps_unknown - 1, timeout_at = e.timeout_at + greatest(v_now - coalesce((
-           select max(v.at) from tenure.execution_events v where v.execution_id = p_execution_id and v.step_number = v_step.step_number and v.kind = 'step_unknown'), v_now), interval '0')
+  -- While nobody knew, its clock stood still; and a step that may run once more has the time for it.
+  update tenure.executions e
+     set steps_unknown = e.steps_unknown - 1,
+         timeout_at = greatest(e.timeout_at + greatest(v_now - coalesce((
+           select max(v.at) from tenure.execution_events v where v.execution_id = p_execution_id and v.step_number = v_step.step_number and v.kind = 'step_unknown'), v_now), interval '0'),
+           case p_verdict when 'retry' then v_now + make_interval(secs => v_step.timeout_seconds) end)
    where e.execution_id = p_execution_id;
   update tenure.steps s
      set state = case p_verdict when 'retry' then 'waiting' else p_verdict end, ended_at = case p_verdict when 'retry' then null else greatest(v_now, s.started_at) end,
@@ -238,7 +244,10 @@ begin
     delete from tenure.locks l where l.execution_id = p_execution_id and l.step_number = v_step.step_number;
     perform tenure.steps_go_on(v_now, v_caller.principal, p_execution_id, array[v_step.step_number], found or v_step.lock_target is null);
   else
-    perform from tenure.lock_targets t where t.tenant_id = v_exec.tenant_id and t.target = v_step.lock_target for no key update;
+    -- The targets of what may follow, too.
+    if not tenure.executions_hold(array[p_execution_id], array[v_step.job_id]) then
+      perform tenure.refuse('busy_try_again', 'Somebody is busy with a target of the step, or of one that follows it.', 'A transaction that takes or frees a lock there has not ended.', 'Try again.');
+    end if;
     perform tenure.executions_advance(v_now, v_caller.principal, array[p_execution_id], array[v_step.step_number], array[p_verdict],
       array[v_told, (p_execution_id, case p_verdict when 'succeeded' then 'step_completed' else 'step_failed' end, v_step.step_number, jsonb_build_object('by_verdict', true))::tenure.execution_told]);
   end if;
@@ -383,7 +392,9 @@ begin
   if p_until is not null and (isfinite(p_until) and p_until > v_now) is not true then
     perform tenure.refuse('range_invalid', format('The freeze ends at %s.', p_until), 'It ends in the future.', 'Give a later moment, or none.');
   end if;
-  update tenure.freezes f set ended_at = v_now, ended_by = v_caller.principal, end_reason = 'Another takes its place.' where f.tenant_id = v_caller.tenant_id and f.ended_at is null;
+  -- One after the other: only one is in force.
+  perform from tenure.tenants t where t.tenant_id = v_caller.tenant_id for no key update;
+  update tenure.freezes f set ended_at = greatest(v_now, f.frozen_at), ended_by = v_caller.principal, end_reason = 'Another takes its place.' where f.tenant_id = v_caller.tenant_id and f.ended_at is null;
   insert into tenure.freezes (tenant_id, reason, frozen_at, frozen_by, until) values (v_caller.tenant_id, p_reason, v_now, v_caller.principal, p_until) returning freeze_id into v_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'execution.frozen', v_caller.principal, null, null, jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'until', p_until)));
   return jsonb_build_object('frozen', true, 'reason', p_reason, 'until', p_until);
@@ -405,7 +416,7 @@ declare
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('reason', p_reason);
-  update tenure.freezes f set ended_at = v_now, ended_by = v_caller.principal, end_reason = p_reason where f.tenant_id = v_caller.tenant_id and f.ended_at is null;
+  update tenure.freezes f set ended_at = greatest(v_now, f.frozen_at), ended_by = v_caller.principal, end_reason = p_reason where f.tenant_id = v_caller.tenant_id and f.ended_at is null;
   v_was := found;
   if v_was then
     perform tenure.emit(v_now, v_caller.tenant_id, 'execution.unfrozen', v_caller.principal, null, null, jsonb_build_object('reason', p_reason));

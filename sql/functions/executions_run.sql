@@ -2,36 +2,39 @@
 -- executions (by id), lock_targets (by name), and after that executions of others only where nobody is in the way.
 
 -- Tells what happened: to the chain of each execution, and to the stream of events. The caller holds the executions.
+-- That a job was made is told there as an event of the job.
 create or replace function tenure.chain_append(p_now timestamptz, p_actor text, p_told tenure.execution_told[]) returns void
 language plpgsql
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_at text := to_char(p_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+  v_at    text := to_char(p_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+  v_epoch integer := (select i.epoch from tenure.installation i);
 begin
   if p_told is null or cardinality(p_told) = 0 then
     return;
   end if;
   with numbered as (
-    select t.execution_id, t.kind, t.step_number, t.data, e.tenant_id, e.chain_hash as seed, (e.chain_length + row_number() over (partition by t.execution_id order by t.n))::integer as seq
+    select t.execution_id, t.kind, t.step_number, coalesce(t.data, '{}') as data, e.tenant_id, e.chain_hash as seed,
+           (e.chain_length + row_number() over (partition by t.execution_id order by t.n))::integer as seq, s.step_id
       from unnest(p_told) with ordinality t (execution_id, kind, step_number, data, n)
       join tenure.executions e on e.execution_id = t.execution_id
+      left join tenure.steps s on s.execution_id = t.execution_id and s.step_number = t.step_number
   ), bodies as (
-    select n.*, jsonb_build_object('seq', n.seq, 'at', v_at, 'kind', n.kind, 'actor', p_actor, 'step',
-             (select s.step_id from tenure.steps s where s.execution_id = n.execution_id and s.step_number = n.step_number), 'data', coalesce(n.data, '{}'))::text as body
-      from numbered n
+    select n.*, jsonb_build_object('seq', n.seq, 'at', v_at, 'kind', n.kind, 'actor', p_actor, 'step', n.step_id, 'data', n.data)::text as body from numbered n
   ), linked as materialized (
     select b.*, tenure.chain_hash(b.seed, b.body) over (partition by b.execution_id order by b.seq) as hash from bodies b
   ), kept as (
     insert into tenure.execution_events (execution_id, seq, tenant_id, at, kind, step_number, body, hash)
     select l.execution_id, l.seq, l.tenant_id, p_now, l.kind, l.step_number, l.body, l.hash from linked l
   ), told as (
-    insert into tenure.events (at, tenant_id, kind, actor, subject, data)
-    select p_now, l.tenant_id, regexp_replace(l.kind, '^([a-z]+)_', '\1.'), p_actor, l.execution_id::text,
-           (l.body::jsonb -> 'data') || jsonb_strip_nulls(jsonb_build_object('seq', l.seq, 'step', l.body::jsonb -> 'step'))
-      from linked l order by l.execution_id, l.seq
+    insert into tenure.events (epoch, at, tenant_id, kind, actor, subject, data)
+    select v_epoch, p_now, l.tenant_id, overlay(l.kind placing '.' from strpos(l.kind, '_') for 1), p_actor, l.execution_id::text,
+           case when l.step_id is null then l.data || jsonb_build_object('seq', l.seq) else l.data || jsonb_build_object('seq', l.seq, 'step', l.step_id) end
+      from linked l where l.kind <> 'step_started' order by l.execution_id, l.seq
   )
   update tenure.executions e set chain_length = h.seq, chain_hash = h.hash
     from (select distinct on (l.execution_id) l.execution_id, l.seq, l.hash from linked l order by l.execution_id, l.seq desc) h
@@ -44,6 +47,7 @@ create or replace function tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]
 language plpgsql
 set lock_timeout = '1s'
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   perform from tenure.executions e where e.execution_id = any (p_ids) order by e.execution_id for no key update;
@@ -67,6 +71,7 @@ $$;
 create or replace function tenure.steps_end(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ids uuid[];
@@ -89,6 +94,7 @@ $$;
 create or replace function tenure.executions_follow(p_now timestamptz, p_actor text, p_ids uuid[], p_job_ids uuid[]) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_over record;
@@ -119,24 +125,24 @@ begin
       from ended d
      where s.execution_id = d.execution_id and s.step_number = d.step_number and (d.final or d.state = 'retry_waiting')
   )
-  select array_agg(d.execution_id order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as execs,
-         array_agg(d.step_number order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as numbers,
-         array_agg(d.becomes order by d.execution_id, d.step_number) filter (where d.final and x.place = 2) as states,
-         array_agg(x.told order by d.execution_id, d.step_number, x.place) filter (where x.told is not null) as told
+  select array_agg(d.execution_id order by d.execution_id, d.step_number) filter (where d.final) as execs,
+         array_agg(d.step_number order by d.execution_id, d.step_number) filter (where d.final) as numbers,
+         array_agg(d.becomes order by d.execution_id, d.step_number) filter (where d.final) as states,
+         array_agg(x.told order by d.execution_id, d.step_number) as told
     into v_over
     from ended d
     cross join lateral (
-      select 1 as place, (d.execution_id, 'step_started', d.step_number, jsonb_build_object('run', d.run, 'attempt', d.attempt, 'worker', d.owner, 'leased_at', d.leased_at, 'started_at', d.started_at))::tenure.execution_told as told
-       where d.started_at is not null and (d.final or d.state = 'retry_waiting')
-      union all
-      select 2, (d.execution_id, case when d.final then case d.becomes when 'succeeded' then 'step_completed' else 'step_' || d.becomes end else 'step_retrying' end, d.step_number,
-                 jsonb_strip_nulls(jsonb_build_object('run', d.run, 'outcome', d.outcome, 'error_code', d.error_code, 'error_class', d.error_class, 'error_message', left(d.error_message, 500),
-                   'result_bytes', d.result_bytes, 'result_hash', tenure.text_hash(d.result::text), 'result_ref', d.result_ref, 'next_due', d.next_due)))::tenure.execution_told
-       where d.final or d.state = 'retry_waiting') x;
+      select (d.execution_id, case when d.final then case d.becomes when 'succeeded' then 'step_completed' else 'step_' || d.becomes end else 'step_retrying' end, d.step_number,
+              jsonb_strip_nulls(jsonb_build_object('run', d.run, 'attempt', d.attempt, 'worker', d.owner, 'leased_at', d.leased_at, 'started_at', d.started_at, 'outcome', d.outcome, 'error_code', d.error_code,
+                'error_class', d.error_class, 'error_message', left(d.error_message, 500), 'result_bytes', d.result_bytes, 'result_hash', tenure.text_hash(d.result::text), 'result_ref', d.result_ref,
+                'next_due', d.next_due)))::tenure.execution_told as told) x
+   where d.final or d.state = 'retry_waiting';
   v_told := v_over.told;
-  update tenure.executions e set retries_total = e.retries_total + r.retries
-    from (select t.execution_id, count(*)::integer as retries from unnest(v_told) t where t.kind = 'step_retrying' group by t.execution_id) r
-   where e.execution_id = r.execution_id;
+  if cardinality(v_over.execs) is distinct from cardinality(p_job_ids) then
+    update tenure.executions e set retries_total = e.retries_total + r.retries
+      from (select t.execution_id, count(*)::integer as retries from unnest(v_told) t where t.kind = 'step_retrying' group by t.execution_id) r
+     where e.execution_id = r.execution_id;
+  end if;
   perform tenure.executions_advance(p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_told);
 end
 $$;
@@ -146,6 +152,7 @@ $$;
 create or replace function tenure.executions_advance(p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) returns void
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ids     uuid[] := '{}';
@@ -201,6 +208,7 @@ create or replace function tenure.steps_over(
   p_now timestamptz, p_execs uuid[], p_numbers integer[], p_states text[], inout told tenure.execution_told[], out execs uuid[], out numbers integer[], out stopped uuid[])
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_skipped record;
@@ -261,6 +269,7 @@ $$;
 create or replace function tenure.steps_skip(p_now timestamptz, p_execs uuid[], p_numbers integer[], p_reason text) returns tenure.execution_told[]
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_told tenure.execution_told[];
@@ -287,15 +296,20 @@ $$;
 create or replace function tenure.executions_finish(p_now timestamptz, p_actor text, p_ids uuid[]) returns tenure.execution_told[]
 language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_ids   uuid[] := array(select e.execution_id from tenure.executions e where e.execution_id = any (p_ids) and e.state = 'running' and e.steps_open = 0);
   v_ended record;
 begin
+  if cardinality(v_ids) = 0 then
+    return '{}';
+  end if;
   with over as (
     update tenure.executions e
        set state = f.becomes, last_state = e.state, last_transition_at = p_now, last_transition_by = p_actor, ended_at = greatest(p_now, e.started_at), next_at = null,
            cancelled_at = case f.becomes when 'cancelled' then greatest(p_now, e.started_at) end, cancelled_by = case f.becomes when 'cancelled' then coalesce(e.stopped_by, p_actor) end,
-           reason_code = coalesce(e.reason_code, case f.becomes when 'succeeded' then 'completed' else coalesce(e.stopping, 'step_failed') end),
+           reason_code = case f.becomes when 'succeeded' then 'completed' else coalesce(e.reason_code, e.stopping, 'step_failed') end,
            key_held = e.key_held and not (f.becomes in ('failed', 'cancelled') or (f.becomes = 'succeeded' and e.key_origin = 'derived')),
            error_class = b.error_class, error_message = coalesce(b.error_message, case e.stopping when 'timed_out' then 'The execution took longer than its SLA class allows.' end),
            result_summary = jsonb_build_object('succeeded', e.steps_succeeded, 'failed', e.steps_failed, 'cancelled', e.steps_cancelled, 'skipped', e.steps_skipped, 'retries', e.retries_total,
@@ -305,7 +319,7 @@ begin
                      when e.stopping = 'cancelled' then 'cancelled'
                      when e.stopping is null and e.steps_succeeded > 0 then 'partially_failed'
                      else 'failed' end as becomes
-              from tenure.executions e where e.execution_id = any (p_ids) and e.state = 'running' and e.steps_open = 0) f
+              from tenure.executions e where e.execution_id = any (v_ids)) f
       left join lateral (
         select (array_agg(s.error_class order by s.ended_at, s.step_number))[1] as error_class, (array_agg(left(s.step_id || ': ' || coalesce(s.error_message, s.error_code), 1000) order by s.ended_at, s.step_number))[1] as error_message,
                jsonb_agg(jsonb_build_object('step', s.step_id, 'code', s.error_code, 'message', left(s.error_message, 200)) order by s.ended_at, s.step_number) as errors

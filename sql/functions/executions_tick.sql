@@ -2,9 +2,11 @@
 
 -- Says when somebody has to look at executions again. The caller holds them.
 create or replace function tenure.executions_schedule(p_now timestamptz, p_ids uuid[]) returns void
-language sql
+language plpgsql
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
+begin
   update tenure.executions e
      set next_at = n.next_at
     from (select x.execution_id,
@@ -17,7 +19,8 @@ as $$
                      when 'running' then case when x.stopping is not null then p_now + interval '2 seconds' else x.timeout_at end
                    end) as next_at
             from tenure.executions x where x.execution_id = any (p_ids) and x.ended_at is null) n
-   where e.execution_id = n.execution_id and e.next_at is distinct from n.next_at
+   where e.execution_id = n.execution_id and e.next_at is distinct from n.next_at;
+end
 $$;
 
 -- Looks at one execution whose time has come. The caller holds it.
@@ -67,6 +70,7 @@ create or replace function tenure.execution_tick(p_limit integer default 100) re
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_caller  tenure.caller_identity := tenure.caller();

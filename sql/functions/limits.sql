@@ -10,7 +10,7 @@ as $$
     when 'ref_chars_max'           then 500
     when 'key_chars_max'           then 255
     when 'error_message_bytes_max' then 4000
-    when 'result_bytes_max'        then 8192
+    when 'result_bytes_max'        then 10240
     when 'progress_bytes_max'      then 1024
     when 'metadata_bytes_max'      then 8192
     when 'lease_seconds_max'       then 86400

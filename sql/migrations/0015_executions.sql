@@ -20,9 +20,19 @@ as $$ select encode(sha256(convert_to(p_text, 'UTF8')), 'hex') $$;
 create sequence tenure.lock_fence;
 create sequence tenure.block_order;
 
+create table tenure.plans (
+  execution_id       uuid    primary key,
+  tenant_id          integer not null,
+  plan               text    not null,
+  plan_hash          text    not null generated always as (tenure.text_hash(plan)) stored,
+  plan_snapshot      jsonb   not null generated always as (plan::jsonb) stored,
+  plan_snapshot_hash text    not null generated always as (tenure.text_hash(plan::jsonb::text)) stored,
+  unique (execution_id, plan_hash)
+);
+comment on table tenure.plans is 'The frozen text of a plan. The database computes its hash and its queryable form; nobody changes any of it.';
 create table tenure.executions (
   execution_id       uuid        primary key,
-  tenant_id          integer     not null references tenure.tenants,
+  tenant_id          integer     not null,
   purpose            text        not null check (purpose ~ '\S'),
   plan_hash          text        not null check (plan_hash ~ '^[0-9a-f]{64}$'),
   idempotency_key    text        not null check (idempotency_key ~ '\S' and length(idempotency_key) <= 255),
@@ -97,7 +107,8 @@ create table tenure.executions (
   check (parked is null or state = 'approved'),
   check (start_before > start_after),
   check (steps_open + steps_succeeded + steps_failed + steps_cancelled + steps_skipped = step_count),
-  check (steps_unknown <= steps_open)
+  check (steps_unknown <= steps_open),
+  foreign key (execution_id, plan_hash) references tenure.plans (execution_id, plan_hash)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create unique index executions_key on tenure.executions (tenant_id, idempotency_key) where key_held;
 create index executions_next on tenure.executions (next_at) where next_at is not null;
@@ -115,20 +126,8 @@ comment on column tenure.executions.next_at is 'When somebody has to look at it:
 comment on column tenure.executions.stopping is 'Why nothing more of it starts; it ends when the last step that is under way has ended.';
 comment on column tenure.executions.steps_open is 'Steps that are not over, those with an unknown outcome included.';
 
-create table tenure.plans (
-  execution_id       uuid    primary key references tenure.executions deferrable initially deferred,
-  tenant_id          integer not null,
-  plan               text    not null,
-  plan_hash          text    not null generated always as (tenure.text_hash(plan)) stored,
-  plan_snapshot      jsonb   not null generated always as (plan::jsonb) stored,
-  plan_snapshot_hash text    not null generated always as (tenure.text_hash(plan::jsonb::text)) stored,
-  unique (execution_id, plan_hash)
-);
-comment on table tenure.plans is 'The frozen text of a plan. The database computes its hash and its queryable form; nobody changes any of it.';
-alter table tenure.executions add constraint executions_plan foreign key (execution_id, plan_hash) references tenure.plans (execution_id, plan_hash) deferrable initially deferred;
-
 create table tenure.steps (
-  execution_id      uuid        not null references tenure.executions,
+  execution_id      uuid        not null,
   step_number       integer     not null check (step_number > 0),
   tenant_id         integer     not null,
   step_id           text        not null check (step_id ~ '\S'),
@@ -147,6 +146,9 @@ create table tenure.steps (
   priority          smallint    not null,
   approval_level    smallint    not null check (approval_level between 0 and 3),
   rule              text        not null check (rule ~ '\S'),
+  approval_roles    text[]      not null default '{}',
+  approval_quorum   smallint    not null default 1 check (approval_quorum between 1 and 10),
+  approval_seconds  integer     not null default 86400 check (approval_seconds > 0),
   lock_target       text,
   lock_action       text        check (lock_target is not null or lock_action is null),
   compensation_note text,
@@ -173,21 +175,21 @@ create table tenure.steps (
   verdict_by        text,
   verdict_reason    text,
   primary key (execution_id, step_number),
-  unique (execution_id, step_id),
   check ((state in ('succeeded', 'failed', 'cancelled', 'skipped')) = (ended_at is not null)),
   check ((state = 'blocked') = (blocked_order is not null)),
   check (state not in ('running', 'unknown') or job_id is not null),
   check (attempts_max is null or attempt <= attempts_max or verdict_by is not null)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create unique index steps_job on tenure.steps (job_id) where job_id is not null;
-create index steps_running on tenure.steps (execution_id) where state in ('running', 'unknown');
 -- Who waits for a lock, in the order of their turn: the next is one look, however many there are.
 create index steps_blocked on tenure.steps (tenant_id, lock_target, priority desc, blocked_order) where state = 'blocked';
-create index steps_target on tenure.steps (tenant_id, target_type, target_ref, action);
+-- History alone: every index that a step is in from the beginning is written three times.
+create index steps_target on tenure.steps (tenant_id, target_type, target_ref, action) where ended_at is not null;
 create index steps_kind on tenure.steps (tenant_id, kind, ended_at) where ended_at is not null;
 create index steps_timed_out on tenure.steps (tenant_id, ended_at) where error_code = 'timed_out';
 comment on table tenure.steps is 'One step of a frozen plan: what it is (never changed) and what became of it. It becomes a job when its turn comes.';
 comment on column tenure.steps.needs_left is 'So many of its needs have not succeeded yet.';
+comment on column tenure.steps.approval_quorum is 'What an approval of the step itself takes, with the roles and the time, as the rules were when the plan was submitted.';
 comment on column tenure.steps.fence is 'The fencing number of its lock: greater than that of whoever held the target before.';
 
 create table tenure.step_needs (
@@ -195,9 +197,7 @@ create table tenure.step_needs (
   needs_number integer not null,
   step_number  integer not null,
   tenant_id    integer not null,
-  primary key (execution_id, needs_number, step_number),
-  foreign key (execution_id, step_number) references tenure.steps,
-  foreign key (execution_id, needs_number) references tenure.steps
+  primary key (execution_id, needs_number, step_number)
 );
 create index step_needs_step on tenure.step_needs (execution_id, step_number);
 comment on table tenure.step_needs is 'Which step waits for which.';
@@ -235,7 +235,7 @@ create table tenure.approvals (
   check (level < 2 or runbook_ref is not null),
   check (level = 0 or expires_at is not null)
 );
-create index approvals_execution on tenure.approvals (execution_id, created_at);
+create index approvals_execution on tenure.approvals (execution_id, plan_hash);
 create index approvals_execution_step on tenure.approvals (execution_id, step_number) where step_number is not null;
 create index approvals_pending on tenure.approvals (tenant_id, created_at) where state = 'pending';
 create index approvals_expiry on tenure.approvals (expires_at) where state = 'pending';
@@ -309,7 +309,6 @@ create table tenure.locks (
   expires_at   timestamptz not null check (expires_at > acquired_at),
   primary key (tenant_id, target, action),
   foreign key (tenant_id, target) references tenure.lock_targets,
-  foreign key (execution_id, step_number) references tenure.steps,
   check (length(lock_key) <= 500),
   check ((execution_id is null) = (step_number is null))
 ) with (fillfactor = 80);
@@ -352,7 +351,7 @@ create unique index freezes_in_force on tenure.freezes (tenant_id) where ended_a
 comment on table tenure.freezes is 'While one is in force nothing of the tenant starts that was approved.';
 
 create table tenure.execution_events (
-  execution_id uuid        not null references tenure.executions,
+  execution_id uuid        not null,
   seq          integer     not null check (seq > 0),
   tenant_id    integer     not null,
   at           timestamptz not null,
@@ -362,7 +361,6 @@ create table tenure.execution_events (
   hash         bytea       not null check (octet_length(hash) = 32),
   primary key (execution_id, seq)
 );
-create index execution_events_step on tenure.execution_events (execution_id, step_number) where step_number is not null;
 create index execution_events_kind on tenure.execution_events (tenant_id, kind, at);
 comment on table tenure.execution_events is
   'What happened to one execution, chained: the hash of each is that of the one before and its body together. They live as long as the execution, and in its evidence after that.';
@@ -418,95 +416,6 @@ create table tenure.evidence_keys (
   created_by text        not null check (created_by ~ '\S')
 );
 comment on table tenure.evidence_keys is 'Public keys of evidence; the newest signs. Its secret half is in tenure.secrets, as evidence:<key id>.';
-
--- What has happened does not change, and a plan is frozen.
-create function tenure.refuse_change() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  raise exception using errcode = 'TN014', message = format('A row of %s cannot be changed.', tg_table_name),
-    detail = 'It is written once.', hint = 'Use the functions of schema tenure.';
-end
-$$;
-create trigger plans_frozen before update on tenure.plans for each row execute function tenure.refuse_change();
-create trigger execution_events_frozen before update on tenure.execution_events for each row execute function tenure.refuse_change();
-create trigger approval_votes_frozen before update on tenure.approval_votes for each row execute function tenure.refuse_change();
-create trigger execution_archives_frozen before update on tenure.execution_archives for each row execute function tenure.refuse_change();
-create trigger step_needs_frozen before update on tenure.step_needs for each row execute function tenure.refuse_change();
-
--- The legal moves of an execution, and of a step.
-create function tenure.execution_moves() returns table (from_state text, to_state text)
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-  values ('pending', 'awaiting_approval'), ('pending', 'approved'), ('pending', 'cancelled'),
-         ('awaiting_approval', 'approved'), ('awaiting_approval', 'rejected'), ('awaiting_approval', 'cancelled'),
-         ('approved', 'running'), ('approved', 'cancelled'),
-         ('running', 'succeeded'), ('running', 'partially_failed'), ('running', 'failed'), ('running', 'cancelled')
-$$;
-
-create function tenure.executions_move() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if (old.execution_id, old.tenant_id, old.purpose, old.plan_hash, old.idempotency_key, old.requested_by, old.approval_level, old.step_count, old.created_at, old.rule)
-     is distinct from (new.execution_id, new.tenant_id, new.purpose, new.plan_hash, new.idempotency_key, new.requested_by, new.approval_level, new.step_count, new.created_at, new.rule) then
-    raise exception using errcode = 'TN014', message = format('What execution %s is cannot be changed.', old.execution_id),
-      detail = 'Its plan was frozen when it was submitted.', hint = 'Submit another plan that supersedes it.';
-  end if;
-  if not exists (select from tenure.execution_moves() m where m.from_state = old.state and m.to_state = new.state) then
-    raise exception using errcode = 'TN014', message = format('Execution %s is %s and cannot become %s.', old.execution_id, old.state, new.state),
-      detail = format('From %s it goes to: %s.', old.state, coalesce((select string_agg(m.to_state, ', ') from tenure.execution_moves() m where m.from_state = old.state), 'nothing, it is over')),
-      hint = 'See its timeline: tenure.execution_timeline(execution).';
-  end if;
-  -- Whoever starts it, by whatever way: the decision about this very plan is used up with it.
-  if new.state = 'running' and not exists (
-       select from tenure.approvals a
-        where a.execution_id = new.execution_id and a.step_number is null and a.plan_hash = new.plan_hash and a.state = 'approved' and a.consumed_at = new.started_at
-          and a.level >= new.approval_level) then
-    raise exception using errcode = 'TN014', message = format('Execution %s cannot start without its approval.', old.execution_id),
-      detail = format('No approval of its plan %s is used up by this start.', new.plan_hash), hint = 'Have it approved: tenure.approval_list().';
-  end if;
-  return new;
-end
-$$;
-create trigger executions_move before update on tenure.executions for each row
-  when (old.state <> new.state or old.plan_hash <> new.plan_hash or old.requested_by <> new.requested_by or old.idempotency_key <> new.idempotency_key
-    or old.approval_level <> new.approval_level or old.purpose <> new.purpose or old.tenant_id <> new.tenant_id or old.step_count <> new.step_count or old.execution_id <> new.execution_id)
-  execute function tenure.executions_move();
-
--- A decision is made once, and used up once.
-create function tenure.approvals_move() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if old.state <> 'pending' and (new.state <> old.state and not (old.state = 'approved' and new.state = 'withdrawn' and old.consumed_at is null)) or old.consumed_at is not null
-     or (old.execution_id, old.plan_hash, old.level, old.quorum, old.rule, old.step_number) is distinct from (new.execution_id, new.plan_hash, new.level, new.quorum, new.rule, new.step_number) then
-    raise exception using errcode = 'TN014', message = format('Approval %s is %s and cannot be changed.', old.approval_id, case when old.consumed_at is null then old.state else 'used up' end),
-      detail = 'A decision is made once, about one plan, and allows one start.', hint = 'Ask for another approval: submit the plan again.';
-  end if;
-  return new;
-end
-$$;
-create trigger approvals_move before update on tenure.approvals for each row execute function tenure.approvals_move();
-
-do $$
-declare
-  v_table text;
-begin
-  foreach v_table in array array['executions', 'plans', 'steps', 'step_needs', 'approvals', 'approval_votes', 'approval_rules', 'lock_targets', 'locks', 'freezes', 'execution_events', 'step_marks',
-    'execution_dead_letters', 'execution_archives', 'timeout_policies'] loop
-    execute format('alter table tenure.%I enable row level security, force row level security', v_table);
-    execute format('create policy own_tenant on tenure.%I using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant())%s)
-      with check (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()))', v_table, case v_table when 'timeout_policies' then ' or tenant_id = 0' else '' end);
-  end loop;
-end
-$$;
-alter table tenure.evidence_keys enable row level security, force row level security;
-create policy owner_sees_all on tenure.evidence_keys for all to tenure_owner using (true) with check (true);
 
 insert into tenure.config_keys (key, value_type, default_value, value_min, value_max, is_gate, description) values
   ('executions.targets.strict', 'boolean', 'false', null, null, false, 'Steps are taken only for targets that an approval rule names.'),

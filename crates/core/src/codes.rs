@@ -107,7 +107,7 @@ codes! {
     SCHEDULE_TOO_FAR           "schedule_too_far"           Some("TN036"), 422, EXIT_REFUSED,              "The job is scheduled too far ahead.";
     DEADLINE_INVALID           "deadline_invalid"           Some("TN037"), 422, EXIT_REFUSED,              "The deadline lies before the start.";
     LEASE_SECONDS_OUT_OF_RANGE "lease_seconds_out_of_range" Some("TN038"), 422, EXIT_REFUSED,              "The lease length is outside the policy of the kind.";
-    RESULT_TOO_LARGE           "result_too_large"           Some("TN039"), 413, EXIT_REFUSED,              "The result is larger than 8192 bytes.";
+    RESULT_TOO_LARGE           "result_too_large"           Some("TN039"), 413, EXIT_REFUSED,              "The result is larger than 10240 bytes.";
     CURSOR_INVALID             "cursor_invalid"             Some("TN040"), 422, EXIT_REFUSED,              "The cursor cannot be read here.";
     ARGUMENTS_MISMATCHED       "arguments_mismatched"       Some("TN041"), 422, EXIT_REFUSED,              "The arrays of a batch differ in length.";
     TEXT_INVALID               "text_invalid"               Some("TN042"), 422, EXIT_REFUSED,              "A text holds a NUL character or invalid UTF-8.";
@@ -177,6 +177,7 @@ codes! {
     NOT_OVER_HTTP              "not_over_http"              None,          501, EXIT_REFUSED,              "This does not work over HTTP.";
     CONTEXT_UNKNOWN            "context_unknown"            None,          404, EXIT_NOT_FOUND,            "There is no saved context of this name.";
     CONTEXT_GUARDED            "context_guarded"            None,          403, EXIT_REFUSED,              "This context is used only where it is named.";
+    EVIDENCE_INVALID           "evidence_invalid"           None,          422, EXIT_REFUSED,              "The file of evidence is not what was signed, or its story does not hold together.";
     FILE_EXPOSED               "file_exposed"               None,          403, EXIT_REFUSED,              "Others can read a file that holds keys.";
     DATABASE_START_FAILED      "database_start_failed"      None,          503, EXIT_DATABASE_UNREACHABLE, "The private database did not start.";
 }

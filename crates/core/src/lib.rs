@@ -7,6 +7,7 @@
 //! | question | module |
 //! |---|---|
 //! | what may happen to a job? | [`transitions`] |
+//! | what may happen to an execution? | [`execution_transitions`] |
 //! | when does a failed job come back? | [`backoff`] |
 //! | when does a schedule have its slots? | [`rhythm`] |
 //! | what is a plan, and what is its hash? | [`plan`] |
@@ -24,6 +25,7 @@ pub mod api_key;
 pub mod backoff;
 pub mod codes;
 pub mod evidence;
+pub mod execution_transitions;
 pub mod limits;
 pub mod masking;
 pub mod names;
@@ -36,6 +38,7 @@ pub mod traceparent;
 pub mod transitions;
 
 pub use codes::Code;
+pub use execution_transitions::{ExecutionState, StepState};
 pub use plan::Plan;
 pub use refusal::Refusal;
 pub use rhythm::Rhythm;

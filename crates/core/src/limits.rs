@@ -30,8 +30,8 @@ limits! {
     KEY_CHARS_MAX: usize = 255, "key_chars_max";
     /// Bytes of a stored error message, after masking; longer ones are cut.
     ERROR_MESSAGE_BYTES_MAX: usize = 4000, "error_message_bytes_max";
-    /// Bytes of a result summary; larger results belong in an artifact.
-    RESULT_BYTES_MAX: usize = 8192, "result_bytes_max";
+    /// Bytes of a result summary, measured uncompressed as a payload is; larger results belong in an artifact.
+    RESULT_BYTES_MAX: usize = 10_240, "result_bytes_max";
     /// Bytes of a progress note.
     PROGRESS_BYTES_MAX: usize = 1024, "progress_bytes_max";
     /// Bytes of metadata on a record.

@@ -9,6 +9,7 @@
 
 pub mod client;
 pub mod error;
+pub mod evidence;
 pub mod executions;
 #[cfg(feature = "metrics")]
 pub mod measure;

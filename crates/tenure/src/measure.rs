@@ -75,7 +75,14 @@ pub fn describe() {
     counter!("tenure_retention_dead_letters_removed_total").absolute(0);
     counter!("tenure_retention_slots_removed_total").absolute(0);
     advanced(Advanced::default());
-    for service in ["executions", "reaper", "retention", "scheduler", "subscriptions"] {
+    for service in [
+        "archive",
+        "executions",
+        "reaper",
+        "retention",
+        "scheduler",
+        "subscriptions",
+    ] {
         for outcome in ["done", "failed"] {
             counter!("tenure_service_runs_total", "service" => service, "outcome" => outcome).absolute(0);
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
 
-use super::{gate, key, migrate};
+use super::{ensure_evidence_key, gate, key, migrate};
 use crate::connect::{Place, Session, write_secret};
 use crate::errors::{Failure, Outcome, refuse};
 use crate::output::{Format, Output};
@@ -42,14 +42,18 @@ impl Init {
         let report = migrate::apply(&url, out, &Default::default()).await?;
         let mut session = place.session_at(&url, out).await?;
         let gates = gate::open_all(&mut session).await?;
+        let evidence_key = ensure_evidence_key(&mut session).await?;
         let first = self.first_key(&mut session, out).await?;
         if out.format == Format::People {
             out.text(&migrate::sentence(&report))?;
             out.text(&format!("The gates are open: {}.", gates.join(", ")))?;
+            if let Some(id) = &evidence_key {
+                out.text(&format!("A key that signs evidence was made: {id}."))?;
+            }
             first.tell(out)?;
             return out.text("Next: tenure job enqueue KIND, tenure serve, or tenure doctor.");
         }
-        let mut answer = json!({"migrated": report, "gates_open": gates});
+        let mut answer = json!({"migrated": report, "gates_open": gates, "evidence_key": evidence_key});
         answer["first_key"] = first.to_json();
         out.done("", &answer, &[])
     }

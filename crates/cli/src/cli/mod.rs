@@ -9,6 +9,7 @@ mod dead_letter;
 mod doctor;
 mod errors;
 mod event;
+mod evidence;
 mod execution;
 mod executor;
 mod gate;
@@ -45,6 +46,7 @@ use crate::output::{Format, Output};
 use crate::remote::{Reach, reach_of};
 
 pub(crate) use errors::page as error_page;
+pub(crate) use evidence::ensure_evidence_key;
 pub(crate) use gate::open_all as open_all_gates;
 pub(crate) use key::first_key;
 pub(crate) use migrate::{apply as migrate_to, sentence as migrated_sentence};
@@ -210,6 +212,9 @@ enum Command {
     /// How long executions, steps and leases may take
     #[command(subcommand)]
     TimeoutPolicy(timeout_policy::TimeoutPolicy),
+    /// What proves an execution: check it, tell its story, keep its keys
+    #[command(subcommand)]
+    Evidence(evidence::Evidence),
     /// Who may hold work, and who is alive
     #[command(subcommand)]
     Executor(executor::Executor),
@@ -279,6 +284,7 @@ impl Cli {
             Command::Bench(command) => command.run(place, out).await,
             Command::Psql(command) => command.run(place).await,
             Command::Plan(command) => command.run(out),
+            Command::Evidence(command) => command.run(place, out).await,
             Command::Errors(command) => command.run(out),
             Command::Completions(command) => command.run(out),
             Command::Context(command) => command.run(place, out).await,

@@ -8,12 +8,13 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use tenure::Pool;
 use tenure::pool::PoolOptions;
-use tenure::services::{executions, reaper, retention, scheduler, subscriptions};
+use tenure::services::{archive, executions, reaper, retention, scheduler, subscriptions};
 use tenure_core::codes;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::ensure_evidence_key;
 use crate::connect::Place;
 use crate::errors::{Outcome, refuse};
 use crate::http::{self, Certificates, Limits, Server};
@@ -61,7 +62,11 @@ impl Serve {
         let place = place.configured(settings.database_of_file());
         let url = place.url().await?;
         // Refuses a schema that this program cannot work with.
-        drop(place.session_at(&url, out).await?);
+        let mut session = place.session_at(&url, out).await?;
+        if let Some(key_id) = ensure_evidence_key(&mut session).await? {
+            tracing::info!(key_id, "made a key that signs evidence");
+        }
+        drop(session);
         let connections_max = settings.value("connections")?;
         let options = PoolOptions {
             connections_max,
@@ -95,6 +100,8 @@ impl Serve {
             services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
             let (planning, planning_end) = (pool.clone(), closed(ended.clone()));
             services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
+            let (archiving, archive_end) = (pool.clone(), closed(ended.clone()));
+            services.spawn(async move { archive::run(&archiving, archive::INTERVAL, archive_end).await });
             let (ticking, ticking_end) = (pool.clone(), closed(ended.clone()));
             services.spawn(async move { executions::run(&ticking, executions::INTERVAL, ticking_end).await });
             let (telling, sending) = (pool.clone(), pool.clone());

@@ -12,14 +12,14 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use tenure::private::{Cluster, ClusterOptions, PrivateError};
-use tenure::services::{executions, reaper, retention, scheduler, subscriptions};
+use tenure::services::{archive, executions, reaper, retention, scheduler, subscriptions};
 use tenure::{Pool, pool::PoolOptions};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::cli::{migrate_to, migrated_sentence, open_all_gates};
+use crate::cli::{ensure_evidence_key, migrate_to, migrated_sentence, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant};
 use crate::errors::{Failure, Outcome, refuse};
 use crate::http::{self, Limits, Server};
@@ -35,7 +35,7 @@ use self::welcome::welcome;
 /// The database of the cluster that holds the schema.
 const DATABASE: &str = "postgres";
 /// One for each service, or two for the worker and some to spare.
-const CONNECTIONS_MAX: usize = 5;
+const CONNECTIONS_MAX: usize = 6;
 
 #[derive(Debug, Args)]
 pub(crate) struct Dev {
@@ -142,6 +142,7 @@ impl Running {
         self.out.note(&format!("  {}", migrated_sentence(&report)));
         let opening = async {
             let mut session = self.place.session_at(url, self.out).await?;
+            ensure_evidence_key(&mut session).await?;
             open_all_gates(&mut session).await
         };
         step(self.out, "gates", opening).await
@@ -189,6 +190,8 @@ impl Running {
         services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
         let (planning, planning_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
+        let (archiving, archive_end) = (pool.clone(), closed(ended.clone()));
+        services.spawn(async move { archive::run(&archiving, archive::INTERVAL, archive_end).await });
         let (ticking, ticking_end) = (pool.clone(), closed(ended.clone()));
         services.spawn(async move { executions::run(&ticking, executions::INTERVAL, ticking_end).await });
         let (telling, telling_end) = (pool.clone(), closed(ended.clone()));

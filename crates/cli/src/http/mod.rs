@@ -11,6 +11,7 @@ mod dead_letters;
 mod docs;
 mod endings;
 mod events;
+mod evidence;
 mod executions;
 mod jobs;
 mod kinds;
@@ -95,6 +96,7 @@ pub(crate) struct Server {
         (name = "events", description = "What happened, as a stream."),
         (name = "subscriptions", description = "Be told of what happened: by jobs, by webhooks, or by reading at your own pace."),
         (name = "schedules", description = "Planned runs: rules, and every slot of them as a row."),
+        (name = "evidence", description = "What proves an execution, and the keys that sign it."),
         (name = "executions", description = "Frozen plans: submitted, approved, run step by step, and decided about."),
         (name = "approvals", description = "What is to be approved, who decided, and the rules about who must."),
         (name = "locks", description = "Locks on targets: who holds them, and who waits."),
@@ -166,6 +168,7 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(events::routes())
         .merge(subscriptions::routes())
         .merge(schedules::routes())
+        .merge(evidence::routes())
         .merge(executions::routes())
         .merge(approvals::routes())
         .merge(locks::routes())

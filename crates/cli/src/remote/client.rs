@@ -229,6 +229,8 @@ impl Remote {
         }
         let json: Option<Value> = match answer.kind.as_str() {
             "application/json" | "application/problem+json" => serde_json::from_slice(&answer.body).ok(),
+            // A file is passed on as it is.
+            "application/x-ndjson" => String::from_utf8(answer.body.clone()).ok().map(Value::from),
             _ => None,
         };
         let Some(json) = json else {

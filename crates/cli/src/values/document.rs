@@ -12,6 +12,24 @@ pub(crate) fn document(
     bytes_max: usize,
     too_large: impl FnOnce() -> Refusal,
 ) -> Result<String, Refusal> {
+    let bytes = document_bytes(noun, place, bytes_max, too_large)?;
+    String::from_utf8(bytes).map_err(|error| {
+        Refusal::new(
+            codes::TEXT_INVALID,
+            format!("The {noun} is not valid UTF-8."),
+            error.utf8_error().to_string(),
+            "Convert it to UTF-8.",
+        )
+    })
+}
+
+/// The same, whether it is text or not.
+pub(crate) fn document_bytes(
+    noun: &str,
+    place: &str,
+    bytes_max: usize,
+    too_large: impl FnOnce() -> Refusal,
+) -> Result<Vec<u8>, Refusal> {
     let read = match place {
         "-" => bounded(io::stdin(), bytes_max),
         path => File::open(path).and_then(|file| bounded(file, bytes_max)),
@@ -27,14 +45,7 @@ pub(crate) fn document(
     if bytes.len() > bytes_max {
         return Err(too_large());
     }
-    String::from_utf8(bytes).map_err(|error| {
-        Refusal::new(
-            codes::TEXT_INVALID,
-            format!("The {noun} is not valid UTF-8."),
-            error.utf8_error().to_string(),
-            "Convert it to UTF-8.",
-        )
-    })
+    Ok(bytes)
 }
 
 fn bounded(from: impl Read, bytes_max: usize) -> io::Result<Vec<u8>> {

@@ -9,7 +9,7 @@ mod json;
 mod number;
 mod time;
 
-pub(crate) use document::document;
+pub(crate) use document::{document, document_bytes};
 pub(crate) use duration::{Seconds, short};
 pub(crate) use json::{json_object, json_value};
 pub(crate) use number::Number;

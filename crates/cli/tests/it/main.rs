@@ -21,6 +21,8 @@ mod doctor;
 mod draining;
 mod encrypted;
 mod events;
+mod evidence;
+mod evidence_export;
 mod executions;
 mod executions_bad;
 mod executions_scene;

@@ -85,7 +85,7 @@ pub fn sign<S: AsRef<str>>(lines: &[S], key: &SecretKey) -> String {
 pub fn verify(file: &[u8], key: &PublicKey) -> Result<Verified, Vec<Finding>> {
     let lines = lines::split(file);
     let seal = seal::check(&lines, key);
-    if seal.is_genuine && !seal.findings.is_empty() {
+    if lines.is_empty() || seal.is_genuine && !seal.findings.is_empty() {
         return Err(seal.findings);
     }
     let (evidence, mut findings) = read::read(&lines, seal.line);

@@ -142,12 +142,16 @@ pub(super) fn read(lines: &[Line<'_>], signature: Option<usize>) -> (Option<Evid
         .iter()
         .filter(|line| line.number < last && line.is_whole)
         .collect();
-    let mut findings = Vec::new();
     if let Some(finding) = lines.first().and_then(|line| unknown_version(line)) {
         return (None, vec![finding]);
     }
+    let head: Head = match first(&lines, 0, "evidence", HEAD) {
+        Ok(head) => head,
+        // It is no evidence: what else it is not matters to nobody.
+        Err(finding) => return (None, vec![finding]),
+    };
+    let mut findings = Vec::new();
     let mut note = |finding| findings.push(finding);
-    let head = kept(first(&lines, 0, "evidence", HEAD), &mut note);
     let plan = kept(first::<PlanLine>(&lines, 1, "plan", PLAN), &mut note);
     let execution = kept(first(&lines, 2, "execution", EXECUTION), &mut note);
     let mut rest = Rest::default();
@@ -156,7 +160,7 @@ pub(super) fn read(lines: &[Line<'_>], signature: Option<usize>) -> (Option<Evid
             note(finding);
         }
     }
-    let (Some(head), Some(plan), Some(execution)) = (head, plan, execution) else {
+    let (Some(plan), Some(execution)) = (plan, execution) else {
         return (None, findings);
     };
     let evidence = Evidence {

@@ -1,5 +1,7 @@
 //! The last line: the digests of all others, and the signature over these.
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
@@ -192,6 +194,8 @@ fn differences(digests: &[String], lines: &[Line<'_>], signature: usize, is_genu
     };
     let (before, after) = lines.split_at(signature - 1);
     let found: Vec<String> = before.iter().map(Line::digest).collect();
+    // Of equal lines the first counts.
+    let places: BTreeMap<&String, usize> = digests.iter().zip(1..digests.len() + 1).rev().collect();
     let finding = |change: Change| match change {
         Change::Tampered { signed, found: at } => {
             let what = match signed == at {
@@ -206,8 +210,8 @@ fn differences(digests: &[String], lines: &[Line<'_>], signature: usize, is_genu
             Finding::new(signed + 1, Fault::Missing, what, expected)
         }
         Change::Added { found: at } => {
-            let what = match digests.iter().position(|digest| *digest == found[at]) {
-                Some(place) => format!("It was added: the same as line {} of what was signed.", place + 1),
+            let what = match places.get(&found[at]) {
+                Some(line) => format!("It was added: the same as line {line} of what was signed."),
                 None => "It was added: nobody has signed it.".to_owned(),
             };
             Finding::new(at + 1, Fault::Added, what, "only lines that were signed")

@@ -10,6 +10,18 @@ use super::{hex, sha256_hex};
 /// What the chain of an execution hangs on, before its id.
 const CHAIN_START: &str = "tenure/execution/";
 
+/// All states of an execution: an event may go from one thing to another that is none.
+const STATES: &[&str] = &[
+    "pending",
+    "awaiting_approval",
+    "approved",
+    "running",
+    "succeeded",
+    "partially_failed",
+    "failed",
+    "cancelled",
+    "rejected",
+];
 /// States that nobody reaches without a start.
 const STARTED: &[&str] = &["running", "succeeded", "partially_failed", "failed"];
 
@@ -75,6 +87,17 @@ fn events(evidence: &Evidence) -> Vec<Finding> {
         before.clone_from(&event.hash);
         seq = event.seq;
     }
+    // The execution keeps the hash of its last event: nobody takes one away at the end.
+    let line = evidence
+        .events
+        .last()
+        .map_or(evidence.execution.line, |event| event.line);
+    let kept = evidence.execution.text("chain_hash").filter(|kept| *kept != before);
+    if let Some(kept) = kept.filter(|_| findings.last().is_none_or(|finding| finding.line != line)) {
+        let what = format!("The chain ends with the hash {before}.");
+        let expected = format!("{kept}, as line 3 says");
+        findings.push(Finding::new(line, Fault::ChainBroken, what, expected));
+    }
     let (said, found) = (evidence.head.events, evidence.events.len() as u64);
     if said != found {
         let what = format!("There are {said} events by this line, and {found} in the file.");
@@ -120,16 +143,19 @@ fn votes(evidence: &Evidence) -> Vec<Finding> {
             "an approval of this file",
         ));
     }
-    let requester = evidence.execution.text("requested_by");
-    let own = |vote: &&Record| vote.text("decision") == Some("approve") && vote.text("principal") == requester;
-    for vote in evidence.votes.iter().filter(own) {
-        let what = format!("{} approved a plan of their own.", requester.unwrap_or_default());
-        findings.push(Finding::new(
-            vote.line,
-            Fault::SelfApproved,
-            what,
-            "somebody else than the requester",
-        ));
+    let requesters = ["requested_by", "on_behalf_of"].map(|field| evidence.execution.text(field));
+    for vote in evidence
+        .votes
+        .iter()
+        .filter(|vote| vote.text("decision") == Some("approve"))
+    {
+        let voter = vote.text("principal");
+        if voter.is_none() || !requesters.contains(&voter) {
+            continue;
+        }
+        let what = format!("{} approved a plan of their own.", voter.unwrap_or_default());
+        let expected = "somebody else than the requester";
+        findings.push(Finding::new(vote.line, Fault::SelfApproved, what, expected));
     }
     findings
 }
@@ -249,7 +275,7 @@ fn state_after(event: &Event) -> Option<&str> {
     match event.kind.as_str() {
         "execution_submitted" => Some("pending"),
         "approval_requested" if event.step.is_null() => Some("awaiting_approval"),
-        kind if kind.starts_with("execution_") => said(event, "to"),
+        kind if kind.starts_with("execution_") => said(event, "to").filter(|to| STATES.contains(to)),
         _ => None,
     }
 }

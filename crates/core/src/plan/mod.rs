@@ -12,7 +12,7 @@
 //!
 //! | field | is | without it |
 //! |---|---|---|
-//! | `purpose`* | what it is for, one line; a later plan for the same purpose takes the place of this one | |
+//! | `purpose`* | what it is for, one line; a later plan for the same purpose takes the place of this one only when its submitter says which execution it supersedes | |
 //! | `steps`* | 1 to 1000 steps | |
 //! | `sla_class`* | `fast`, `medium`, `long`: how long it may take | |
 //! | `mode` | `immediate`, `background` | `background` |
@@ -33,7 +33,7 @@
 //! | `target_ref`* | which one | |
 //! | `kind` | the kind of its job | the action |
 //! | `executor` | who runs the job | the kind's |
-//! | `payload` | signals for the job, an object of at most 8192 bytes | `{}` |
+//! | `payload` | signals for the job, an object of at most 8192 bytes without a member `step`: there the job finds which step it runs for | `{}` |
 //! | `payload_ref` | the address of what the job needs besides | |
 //! | `needs` | up to 100 ids of steps that must have succeeded before, none twice | none |
 //! | `timeout_seconds` | 1 to 86400 | by `sla_class` and `action_class` |

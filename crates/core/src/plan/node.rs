@@ -227,15 +227,21 @@ fn refuse_nul(text: &str, path: &Path<'_>) -> Result<(), Refusal> {
     ))
 }
 
-/// Beyond [`INTEGER_MAX`] two integers would share one text, and what is approved would not be what was written.
+/// Beyond [`INTEGER_MAX`] two integers would share one text, nearest to nothing any two numbers, and what is approved would
+/// not be what was written.
 fn number(text: &str, path: &Path<'_>) -> Result<Node, Refusal> {
+    let digits = text.split(['e', 'E']).next().unwrap_or_default();
+    let is_zero = !digits.contains(|c: char| ('1'..='9').contains(&c));
     match text.parse::<f64>() {
-        Ok(number) if number.abs() <= INTEGER_MAX as f64 => Ok(Node::Number(number)),
+        Ok(number) if number.abs() <= INTEGER_MAX as f64 && (number != 0.0 || is_zero) => Ok(Node::Number(number)),
         _ => Err(Refusal::new(
             codes::NUMBER_OUT_OF_RANGE,
             format!("{path} is {}.", quoted(text).trim_matches('"')),
-            format!("Numbers of a plan lie between -{INTEGER_MAX} and {INTEGER_MAX}: further out they are rounded."),
-            "Write a larger number as a text.",
+            format!(
+                "Numbers of a plan lie between -{INTEGER_MAX} and {INTEGER_MAX}, and are 0 only where that is written: others \
+                 would be rounded."
+            ),
+            "Write such a number as a text.",
         )),
     }
 }

@@ -35,6 +35,9 @@ pub const STEP_FIELDS: &[&str] = &[
     "compensation_note",
 ];
 
+/// The member of a job's payload that says which step it runs for; a plan leaves it free.
+const STEP_MEMBER: &str = "step";
+
 /// What joins the parts of a lock's key.
 const SEPARATOR: char = ':';
 
@@ -199,6 +202,11 @@ fn payload(field: Option<Field<'_>>) -> Result<Map<String, Value>, Refusal> {
             format!("{} has {bytes} bytes.", field.path),
             format!("At most {PAYLOAD_BYTES_MAX} bytes are allowed: a job carries signals, not data."),
             "Store the data elsewhere and pass its address as payload_ref.",
+        )),
+        Value::Object(entries) if entries.contains_key(STEP_MEMBER) => Err(invalid(
+            format!("{} is taken.", field.path.field(STEP_MEMBER)),
+            "There the job finds which step it runs for.",
+            "Give it another name.",
         )),
         Value::Object(entries) => Ok(entries),
         _ => Err(wrong_type(&field.path, field.node.kind(), "an object")),

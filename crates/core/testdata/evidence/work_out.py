@@ -84,23 +84,29 @@ def text(value):
     return json.dumps(value, ensure_ascii=False)
 
 
+def chain(story):
+    before = sha256(b"tenure/execution/" + story["execution_id"].encode())
+    for seq, (at, kind, actor, step, data) in enumerate(story["events"], 1):
+        body = text({"seq": seq, "at": at, "kind": kind, "actor": actor, "step": step, "data": data})
+        before = sha256(before + body.encode())
+        yield body, before.hex()
+
+
 def lines(story):
     plan = json.dumps(story["plan"], ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     plan_hash = sha256(plan.encode()).hex()
     execution = story["execution_id"]
+    events = list(chain(story))
     yield text({"kind": "evidence", "version": 1, "execution_id": execution, "tenant": "default", "plan_hash": plan_hash,
-                "state": story["state"], "exported_at": "2026-02-01T12:00:00Z", "events": len(story["events"])})
+                "state": story["state"], "exported_at": "2026-02-01T12:00:00Z", "events": len(events)})
     yield text({"kind": "plan", "plan": plan})
     yield text({"kind": "execution", "execution_id": execution, "plan_hash": plan_hash, "state": story["state"],
-                "purpose": story["plan"]["purpose"], **story["execution"]})
+                "purpose": story["plan"]["purpose"], **story["execution"], "chain_hash": events[-1][1]})
     for record in story["records"]:
         hashed = {"plan_hash": plan_hash} if record["kind"] in ("approval", "vote") else {}
         yield text({**record, **hashed})
-    before = sha256(b"tenure/execution/" + execution.encode())
-    for seq, (at, kind, actor, step, data) in enumerate(story["events"], 1):
-        body = text({"seq": seq, "at": at, "kind": kind, "actor": actor, "step": step, "data": data})
-        before = sha256(before + body.encode())
-        yield text({"kind": "event", "body": body, "hash": before.hex()})
+    for body, digest in events:
+        yield text({"kind": "event", "body": body, "hash": digest})
 
 
 def signed(file):
@@ -166,10 +172,10 @@ STORIES = {
             REQUESTED,
             ("2026-01-31T09:05:00Z", "approval_approved", "grace", None, {"rule": "default"}),
             ("2026-01-31T09:05:00Z", "execution_approved", "grace", None, {"from": "awaiting_approval", "to": "approved"}),
-            ("2026-01-31T09:05:00Z", "execution_started", "grace", None, {"from": "approved", "to": "running"}),
+            ("2026-01-31T09:05:00Z", "execution_running", "grace", None, {"from": "approved", "to": "running"}),
             ("2026-01-31T09:05:04Z", "step_succeeded", "till-1", "restart", {"attempt": 1}),
             ("2026-01-31T09:05:09Z", "step_succeeded", "till-2", "check", {"attempt": 1}),
-            ("2026-01-31T09:05:09Z", "execution_succeeded", "till-2", None, {"from": "running", "to": "succeeded"}),
+            ("2026-01-31T09:05:09Z", "execution_completed", "till-2", None, {"from": "running", "to": "succeeded"}),
         ],
     },
     "rejected": {

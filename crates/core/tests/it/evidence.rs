@@ -207,7 +207,20 @@ fn an_event_that_was_left_out_is_found() {
     });
     assert_eq!(findings[0].fault, Fault::EventMissing);
     let findings = found("succeeded", |lines| drop(lines.pop()));
-    assert_eq!(faults(&findings), [(1, Fault::EventMissing), (1, Fault::StateOther)]);
+    assert_eq!(
+        faults(&findings),
+        [
+            (1, Fault::EventMissing),
+            (1, Fault::StateOther),
+            (16, Fault::ChainBroken)
+        ]
+    );
+    // Whoever also corrects the first line does not know the hash that the execution keeps.
+    let findings = found("rejected", |lines| {
+        lines.pop();
+        replace(lines, 0, "\"events\": 4", "\"events\": 3");
+    });
+    assert!(faults(&findings).contains(&(10, Fault::ChainBroken)), "{findings:?}");
 }
 
 #[test]
@@ -266,6 +279,10 @@ fn a_step_of_level_three_needs_an_approval_of_its_own() {
 #[test]
 fn who_approved_a_plan_of_their_own_is_found() {
     let findings = found("succeeded", |lines| replace(lines, 6, "\"grace\"", "\"ada\""));
+    assert_eq!(faults(&findings), [(7, Fault::SelfApproved)]);
+    let findings = found("succeeded", |lines| {
+        replace(lines, 2, "\"rule\"", "\"on_behalf_of\": \"grace\", \"rule\"")
+    });
     assert_eq!(faults(&findings), [(7, Fault::SelfApproved)]);
 }
 

@@ -7,6 +7,7 @@ mod codes;
 mod evidence;
 mod evidence_keys;
 mod evidence_tampering;
+mod execution_transitions;
 mod limits;
 mod masking;
 mod names;

@@ -3,6 +3,7 @@
 //! A service acts for every tenant whose gate is open, so its login must be a member of `tenure_server`. Any number of
 //! processes may run the same service; what one works on, another leaves alone.
 
+pub mod archive;
 pub mod executions;
 pub mod reaper;
 pub mod retention;

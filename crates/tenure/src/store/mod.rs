@@ -21,6 +21,7 @@ mod call;
 pub mod config;
 pub mod dead_letters;
 pub mod events;
+pub mod evidence;
 pub mod execution_dead_letters;
 pub mod executions;
 pub mod executors;

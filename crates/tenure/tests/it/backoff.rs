@@ -9,7 +9,7 @@ use tenure_core::{codes, limits};
 
 use crate::fixture::{Db, claim, enqueue, get, one, refused, rows, state};
 
-fn vectors(name: &str) -> String {
+pub(crate) fn vectors(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../core/testdata")
         .join(name);

@@ -1,6 +1,14 @@
 //! One integration binary for the crate: linking once is enough.
 
 mod agent_queue;
+mod approvals;
+mod approvals_keys;
+mod approvals_peers;
+mod approvals_race;
+mod approvals_rules;
+mod approvals_scene;
+mod approvals_time;
+mod archive;
 mod backoff;
 mod catalogue;
 mod claim;
@@ -15,6 +23,9 @@ mod edges;
 mod ends;
 mod enqueue;
 mod events;
+mod execution_transitions;
+mod executions_moves;
+mod executions_race;
 mod executors;
 mod explain;
 mod fixture;
@@ -37,6 +48,7 @@ mod partitions;
 mod pauses;
 mod payloads;
 mod pgbouncer;
+mod plans_sql;
 mod principals;
 mod private_cluster;
 mod private_death;

@@ -11,6 +11,7 @@ mod watch;
 use clap::Subcommand;
 use uuid::Uuid;
 
+use super::evidence::Export;
 use crate::connect::Session;
 use crate::errors::Outcome;
 
@@ -50,6 +51,8 @@ pub(crate) enum Execution {
         /// The other
         other: Uuid,
     },
+    /// Write its signed evidence, which `tenure evidence verify` checks without a database
+    Export(Export),
     /// Allow just the plan with this hash
     #[command(after_help = decide::EXAMPLE)]
     Approve(decide::Approve),
@@ -87,6 +90,7 @@ impl Execution {
             Execution::Plan { execution } => read::plan(session, execution).await,
             Execution::Timeline(timeline) => timeline.run(session).await,
             Execution::Diff { execution, other } => read::diff(session, execution, other).await,
+            Execution::Export(export) => export.run(session).await,
             Execution::Approve(approve) => approve.run(session).await,
             Execution::Reject(reject) => reject.run(session).await,
             Execution::Cancel(cancel) => cancel.run(session).await,

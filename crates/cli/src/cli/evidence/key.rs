@@ -1,0 +1,103 @@
+//! `tenure evidence key`: the keys that sign evidence.
+
+use clap::Subcommand;
+use tenure::evidence::{ensure_key, new_key};
+use tenure::store::evidence::{KeyTurn, evidence_key_add, evidence_key_list};
+use tenure::store::for_every_tenant;
+use tenure_core::evidence::SecretKey;
+use tenure_core::{Refusal, codes};
+use zeroize::Zeroizing;
+
+use crate::connect::Session;
+use crate::errors::{Failure, Outcome, refuse};
+use crate::output::{Column, Format};
+use crate::remote;
+use crate::values::document;
+
+const LIST: &[Column] = &[
+    Column("KEY", "key_id"),
+    Column("PUBLIC KEY", "public_key"),
+    Column("SIGNS", "signs"),
+    Column("CREATED", "created_at"),
+    Column("BY", "created_by"),
+];
+
+/// Bytes of a file with a secret key at the most.
+const SECRET_BYTES_MAX: usize = 64 * 1024;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Make a key that signs from now on; the ones before still prove what they signed
+    Create {
+        /// Take this one instead of a new one: a file with an Ed25519 key in PKCS#8 PEM; - for standard input
+        #[arg(long, value_name = "FILE")]
+        secret_key: Option<String>,
+    },
+    /// List all keys there ever were, with what checks their signatures
+    #[command(visible_alias = "ls")]
+    List,
+}
+
+impl Key {
+    pub(super) async fn run(self, mut session: Session) -> Outcome {
+        match self {
+            Key::Create { secret_key } => {
+                let key = match secret_key {
+                    Some(place) => read(&place)?,
+                    None => new_key()?,
+                };
+                session
+                    .transaction(async |tx| {
+                        for_every_tenant(tx).await?;
+                        evidence_key_add(tx, &key, KeyTurn::Next).await
+                    })
+                    .await?;
+                let public = key.public_key();
+                let made = serde_json::json!({"key_id": public.id(), "public_key": public.to_base64()});
+                if session.out.format == Format::People {
+                    session.out.note(&format!(
+                        "The key {} signs evidence from now on. Whoever checks it needs this half:\n",
+                        public.id()
+                    ));
+                    return session.out.text(&public.to_base64());
+                }
+                session.out.object(&made, &["key_id"], &["key_id"])
+            }
+            Key::List => {
+                let request = remote::evidence_key_list();
+                let keys = session.call(request, async |tx| evidence_key_list(tx).await).await?;
+                let empty = "There is no key: tenure evidence key create makes one.";
+                session.out.list(LIST, &keys, &["key_id"], empty)
+            }
+        }
+    }
+}
+
+/// Sees to it that there is a key, and answers the id of the one that was made. A login that is not trusted with the installation
+/// leaves it to one that is.
+pub(crate) async fn ensure_evidence_key(session: &mut Session) -> Outcome<Option<String>> {
+    match session.transaction(async |tx| ensure_key(tx).await).await {
+        Err(Failure::Refused(refusal)) if refusal.is(codes::NOT_PERMITTED) => Ok(None),
+        made => made,
+    }
+}
+
+fn read(place: &str) -> Outcome<SecretKey> {
+    let too_large = || {
+        Refusal::new(
+            codes::USAGE,
+            "The secret key cannot be used.",
+            format!("{place} has more than {SECRET_BYTES_MAX} bytes, and holds more than a key."),
+            "Name the file with the key.",
+        )
+    };
+    let text = Zeroizing::new(document("secret key", place, SECRET_BYTES_MAX, too_large)?);
+    SecretKey::from_pem(&text).map_err(|error| {
+        refuse(
+            codes::USAGE,
+            "The secret key cannot be used.",
+            error.to_string(),
+            "Make one: openssl genpkey -algorithm ed25519",
+        )
+    })
+}

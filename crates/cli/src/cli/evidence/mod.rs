@@ -1,0 +1,43 @@
+//! `tenure evidence`: what proves an execution. Checking it asks nobody, neither a database nor a server.
+
+mod export;
+mod file;
+mod key;
+mod show;
+mod verify;
+
+use clap::Subcommand;
+
+use crate::connect::Place;
+use crate::errors::Outcome;
+use crate::output::Output;
+
+pub(super) use export::Export;
+pub(crate) use key::ensure_evidence_key;
+
+const EXAMPLE: &str = "\
+Example:
+  tenure execution export EXECUTION --out release.evidence
+  tenure evidence verify release.evidence --public-key evidence.pub";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Evidence {
+    /// Say whether a file is what was signed and its story holds together, or which line is wrong
+    #[command(after_help = EXAMPLE)]
+    Verify(verify::Verify),
+    /// Tell the story of a file: who asked, who allowed it, what became of each step
+    Show(show::Show),
+    /// Keys that sign evidence
+    #[command(subcommand)]
+    Key(key::Key),
+}
+
+impl Evidence {
+    pub(super) async fn run(self, place: Place, out: Output) -> Outcome {
+        match self {
+            Evidence::Verify(verify) => verify.run(out),
+            Evidence::Show(show) => show.run(out),
+            Evidence::Key(key) => key.run(place.session(out).await?).await,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What proves an execution.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tenure::evidence::current_key;
+use tenure::store::evidence::{self, EvidenceKey};
+use tenure_core::codes;
+use tenure_core::evidence::{SecretKey, sign};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Server;
+use super::auth::Caller;
+use super::body::Id;
+use super::problem::{Body, Problem};
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
+    OpenApiRouter::new()
+        .routes(routes!(execution_evidence))
+        .routes(routes!(evidence_key_list))
+}
+
+/// Get the signed evidence of an execution, as a file
+///
+/// JSON Lines that anybody can check without asking a server: `tenure evidence verify`. Of an execution that was archived it is
+/// the file that was signed then.
+#[utoipa::path(
+    get, path = "/v1/executions/{execution_id}/evidence", tag = "evidence", params(("execution_id" = Uuid, Path)),
+    responses(
+        (status = 200, description = "The file", body = String, content_type = "application/x-ndjson"),
+        (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")
+    )
+)]
+async fn execution_evidence(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Id(execution_id): Id,
+) -> Result<Response, Problem> {
+    let lines = server.call(&caller, "execution_evidence", async |client| {
+        evidence::execution_evidence(client, execution_id).await
+    });
+    let file = match lines.await {
+        Ok(lines) => sign(&lines, &signing_key(&server).await?),
+        Err(problem) if problem.is(codes::EXECUTION_UNKNOWN) => {
+            let archived = server.call(&caller, "execution_archive_show", async |client| {
+                evidence::execution_archive_show(client, execution_id).await
+            });
+            archived.await?
+        }
+        Err(problem) => return Err(problem),
+    };
+    let name = format!("attachment; filename=\"{execution_id}.evidence.jsonl\"");
+    let headers = [
+        (header::CONTENT_TYPE, "application/x-ndjson".to_owned()),
+        (header::CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, file).into_response())
+}
+
+/// The server signs, whoever asks: the key is nobody else's.
+async fn signing_key(server: &Server) -> Result<SecretKey, Problem> {
+    let mut connection = server.pool.get().await?;
+    let transaction = connection.transaction().await.map_err(tenure::Error::from)?;
+    let key = current_key(&transaction).await?;
+    transaction.commit().await.map_err(tenure::Error::from)?;
+    Ok(key)
+}
+
+/// The keys.
+#[derive(Debug, Serialize, ToSchema)]
+struct EvidenceKeys {
+    /// The newest first.
+    keys: Vec<EvidenceKey>,
+}
+
+/// List the keys that sign evidence, and those that did
+#[utoipa::path(
+    get, path = "/v1/evidence-keys", tag = "evidence",
+    responses((status = 200, body = EvidenceKeys), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+)]
+async fn evidence_key_list(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<EvidenceKeys>, Problem> {
+    let keys = server.call(&caller, "evidence_key_list", async |client| {
+        evidence::evidence_key_list(client).await
+    });
+    Ok(Json(EvidenceKeys { keys: keys.await? }))
+}
