@@ -195,7 +195,8 @@ fn differences(digests: &[String], lines: &[Line<'_>], signature: usize, is_genu
     let (before, after) = lines.split_at(signature - 1);
     let found: Vec<String> = before.iter().map(Line::digest).collect();
     // Of equal lines the first counts.
-    let places: BTreeMap<&String, usize> = digests.iter().zip(1..digests.len() + 1).rev().collect();
+    let numbered = digests.iter().enumerate().rev();
+    let places: BTreeMap<&String, usize> = numbered.map(|(place, digest)| (digest, place + 1)).collect();
     let finding = |change: Change| match change {
         Change::Tampered { signed, found: at } => {
             let what = match signed == at {
