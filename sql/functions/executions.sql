@@ -38,7 +38,7 @@ $$;
 
 -- What the job of a step finds in its payload.
 create or replace function tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) returns jsonb
-language sql immutable
+language sql stable
 as $$
   select p_payload || jsonb_build_object('step', jsonb_build_object('execution_id', p_execution_id, 'step_id', p_step_id, 'step_number', p_number, 'action', p_action,
     'target_type', p_target_type, 'plan_hash', p_plan_hash, 'fence', p_fence))
@@ -97,6 +97,7 @@ create or replace function tenure.execution_submit(
   p_metadata jsonb default '{}', p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -217,7 +218,8 @@ begin
     perform tenure.check_job(format(' of steps[%s]', s.step_number - 1), p_now, tenure.step_payload(s.payload, v_id, s.step_number, s.step_id, s.action, s.target_type, p_hash, 9007199254740991)::json, 'step', 0, p_now, null, coalesce(s.attempts_max, 1),
       'safe_metadata', 'job', 'tenure', array[s.target_ref, s.payload_ref], array[p_plan ->> 'correlation_id'], null) from unnest(v_steps) s;
     perform tenure.plan_lanes(p_caller, p_plan);
-    insert into tenure.plans (execution_id, tenant_id, plan) values (v_id, p_caller.tenant_id, p_text);
+    -- Together, or not at all: each refers to the other.
+    with made as (
     insert into tenure.executions (execution_id, tenant_id, purpose, plan_hash, idempotency_key, key_origin, state, sla_class, action_class, mode, priority, on_step_failure, approval_level, rule,
       runbook_ref, correlation_id, generator, requested_by, on_behalf_of, via, start_after, start_before, start_window, plan_size_bytes, step_count, target_count, steps_open, timeout_ms, metadata,
       supersedes, retry_of, created_at, last_transition_at, last_transition_by, chain_hash)
@@ -227,12 +229,13 @@ begin
            octet_length(p_text), cardinality(v_steps), (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s), cardinality(v_steps), v_policy.execution_timeout_ms, p_metadata,
            p_supersedes, p_retry_of, p_now, p_now, p_caller.principal, sha256(convert_to('tenure/execution/' || v_id, 'UTF8'))
     on conflict (tenant_id, idempotency_key) where key_held do nothing
-    returning * into v_row;
-    if not found then
-      -- Somebody was quicker.
-      delete from tenure.plans p where p.execution_id = v_id;
-      continue;
-    end if;
+    returning *
+    ), frozen as (
+      insert into tenure.plans (execution_id, tenant_id, plan) select m.execution_id, m.tenant_id, p_text from made m
+    )
+    select m.* into v_row from made m;
+    -- Somebody was quicker.
+    continue when not found;
     insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, executor, payload, payload_ref, effects, attempts_max, timeout_seconds,
       renewals_max, priority, approval_level, rule, approval_roles, approval_quorum, approval_seconds, lock_target, lock_action, compensation_note, needs_left)
     select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.payload, s.payload_ref, s.effects, s.attempts_max,

@@ -5,6 +5,7 @@
 create or replace function tenure.steps_dispatch(
   p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -88,6 +89,7 @@ $$;
 create or replace function tenure.steps_lock(
   p_now timestamptz, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out execs uuid[], out numbers integer[])
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -141,6 +143,7 @@ $$;
 -- Starts approved executions: their approval is used up in this very moment. Answers what is to be told.
 create or replace function tenure.executions_start(p_now timestamptz, p_actor text, p_execs uuid[]) returns tenure.execution_told[]
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -178,6 +181,7 @@ $$;
 create or replace function tenure.steps_enqueue(
   p_now timestamptz, p_tenant_id integer, p_execs uuid[], p_numbers integer[], out told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -253,6 +257,7 @@ $$;
 create or replace function tenure.lock_hand_over(
   p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -319,6 +324,7 @@ $$;
 -- Begins approved executions that may start now. The caller holds them.
 create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[]) returns void
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -3,6 +3,7 @@
 -- Calls off an execution that has not started: cancelled, or rejected. Nothing of it was locked, no job was made. The caller holds it.
 create or replace function tenure.execution_call_off(p_now timestamptz, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) returns void
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -26,6 +27,7 @@ $$;
 -- Stops an execution that runs: nothing more of it starts, what waits is skipped, what runs is asked to stop. It ends when the last of that has. The caller holds it.
 create or replace function tenure.execution_stop(p_now timestamptz, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) returns void
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -5,6 +5,7 @@
 -- That a job was made is told there as an event of the job.
 create or replace function tenure.chain_append(p_now timestamptz, p_actor text, p_told tenure.execution_told[]) returns void
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -24,7 +25,7 @@ begin
       join tenure.executions e on e.execution_id = t.execution_id
       left join tenure.steps s on s.execution_id = t.execution_id and s.step_number = t.step_number
   ), bodies as (
-    select n.*, jsonb_build_object('seq', n.seq, 'at', v_at, 'kind', n.kind, 'actor', p_actor, 'step', n.step_id, 'data', n.data)::text as body from numbered n
+    select n.*, json_build_object('seq', n.seq, 'at', v_at, 'kind', n.kind, 'actor', p_actor, 'step', n.step_id, 'data', n.data)::text as body from numbered n
   ), linked as materialized (
     select b.*, tenure.chain_hash(b.seed, b.body) over (partition by b.execution_id order by b.seq) as hash from bodies b
   ), kept as (
@@ -46,6 +47,7 @@ $$;
 create or replace function tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) returns boolean
 language plpgsql
 set lock_timeout = '1s'
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -70,6 +72,7 @@ $$;
 -- Follows up the ends of step jobs, in the transaction of the end. Jobs that belong to no step are passed over. Whoever ends jobs calls it where lanes.stepped says so.
 create or replace function tenure.steps_end(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -93,6 +96,7 @@ $$;
 -- What the ends of these jobs mean for their steps, and what follows from that. The caller holds the executions and their targets.
 create or replace function tenure.executions_follow(p_now timestamptz, p_actor text, p_ids uuid[], p_job_ids uuid[]) returns void
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -133,9 +137,11 @@ begin
     from ended d
     cross join lateral (
       select (d.execution_id, case when d.final then case d.becomes when 'succeeded' then 'step_completed' else 'step_' || d.becomes end else 'step_retrying' end, d.step_number,
-              jsonb_strip_nulls(jsonb_build_object('run', d.run, 'attempt', d.attempt, 'worker', d.owner, 'leased_at', d.leased_at, 'started_at', d.started_at, 'outcome', d.outcome, 'error_code', d.error_code,
+              -- The record of the attempt has the rest.
+              case when d.state = 'succeeded' and d.result is null and d.result_ref is null then jsonb_build_object('run', d.run, 'worker', d.owner, 'started_at', d.started_at)
+              else jsonb_strip_nulls(jsonb_build_object('run', d.run, 'worker', d.owner, 'started_at', d.started_at, 'outcome', d.outcome, 'error_code', d.error_code,
                 'error_class', d.error_class, 'error_message', left(d.error_message, 500), 'result_bytes', d.result_bytes, 'result_hash', tenure.text_hash(d.result::text), 'result_ref', d.result_ref,
-                'next_due', d.next_due)))::tenure.execution_told as told) x
+                'next_due', d.next_due)) end)::tenure.execution_told as told) x
    where d.final or d.state = 'retry_waiting';
   v_told := v_over.told;
   if cardinality(v_over.execs) is distinct from cardinality(p_job_ids) then
@@ -151,6 +157,7 @@ $$;
 -- The caller holds the executions, and has written the states of these steps.
 create or replace function tenure.executions_advance(p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) returns void
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -207,6 +214,7 @@ $$;
 create or replace function tenure.steps_over(
   p_now timestamptz, p_execs uuid[], p_numbers integer[], p_states text[], inout told tenure.execution_told[], out execs uuid[], out numbers integer[], out stopped uuid[])
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -268,6 +276,7 @@ $$;
 -- Skips steps that have not begun. Answers what is to be told.
 create or replace function tenure.steps_skip(p_now timestamptz, p_execs uuid[], p_numbers integer[], p_reason text) returns tenure.execution_told[]
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -295,6 +304,7 @@ $$;
 -- Ends executions of which nothing is open: what became of them follows from their steps. Failed ones leave a dead letter. Answers what is to be told.
 create or replace function tenure.executions_finish(p_now timestamptz, p_actor text, p_ids uuid[]) returns tenure.execution_told[]
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -3,6 +3,7 @@
 -- Says when somebody has to look at executions again. The caller holds them.
 create or replace function tenure.executions_schedule(p_now timestamptz, p_ids uuid[]) returns void
 language plpgsql
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -69,6 +70,7 @@ $$;
 create or replace function tenure.execution_tick(p_limit integer default 100) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$

@@ -82,8 +82,12 @@ begin
   return new;
 end
 $$;
+-- It costs nothing where a move is legal.
 create trigger executions_move before update on tenure.executions for each row
-  when (old.state <> new.state or old.plan_hash <> new.plan_hash or old.requested_by <> new.requested_by or old.idempotency_key <> new.idempotency_key
+  when ((old.state <> new.state and (new.state = 'running' or (old.state, new.state) not in (('pending', 'awaiting_approval'), ('pending', 'approved'), ('pending', 'cancelled'),
+      ('awaiting_approval', 'approved'), ('awaiting_approval', 'rejected'), ('awaiting_approval', 'cancelled'), ('approved', 'cancelled'),
+      ('running', 'succeeded'), ('running', 'partially_failed'), ('running', 'failed'), ('running', 'cancelled'))))
+    or old.plan_hash <> new.plan_hash or old.requested_by <> new.requested_by or old.idempotency_key <> new.idempotency_key
     or old.approval_level <> new.approval_level or old.purpose <> new.purpose or old.tenant_id <> new.tenant_id or old.step_count <> new.step_count or old.execution_id <> new.execution_id
     or old.rule <> new.rule or old.created_at <> new.created_at)
   execute function tenure.executions_move();

@@ -102,7 +102,7 @@ async fn a_result_that_is_too_large_is_refused_and_the_job_stays_held() {
     let bench = Workbench::open().await;
     let job = bench.enqueue("k");
     let (_, token) = bench.claim("k");
-    let large = format!(r#"{{"a": "{}"}}"#, "x".repeat(9000));
+    let large = format!(r#"{{"a": "{}"}}"#, "x".repeat(tenure_core::limits::RESULT_BYTES_MAX));
     bench.refused(
         &["job", "complete", &job, &token, "--result", &large],
         "result_too_large",

@@ -47,7 +47,7 @@ async fn one_bad_row_never_fails_a_batch() {
     tokens.push(Uuid::new_v4());
     ids.push(ids[0]); // The same row twice.
     tokens.push(tokens[0]);
-    let huge = "x".repeat(9000);
+    let huge = "x".repeat(tenure_core::limits::RESULT_BYTES_MAX);
     #[rustfmt::skip] // A table is read by column.
     let table: [EndRow; 14] = [
         ("succeeded",          Some(json!({"n": 1})), None, None, None, None, "ended"),

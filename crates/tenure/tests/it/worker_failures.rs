@@ -177,7 +177,7 @@ async fn an_outcome_that_cannot_be_recorded_blocks_no_other() {
                 Ok(Done::with(json!({"text": "a\u{0}b"}))?)
             })
             .handler("large", async |_: Value, _: Context| -> Result<Done, Failure> {
-                Ok(Done::with("x".repeat(9000))?)
+                Ok(Done::with("x".repeat(tenure_core::limits::RESULT_BYTES_MAX))?)
             })
             .handler("unasked", async |_: Value, _: Context| -> Result<Done, Failure> {
                 Err(Failure::cancelled())
