@@ -23,6 +23,7 @@ mod edges;
 mod ends;
 mod enqueue;
 mod events;
+mod evidence;
 mod execution_transitions;
 mod executions_history;
 mod executions_moves;
