@@ -46,15 +46,15 @@ async fn main() -> anyhow::Result<()> {
     let pool = Pool::new(&url, &Default::default())?;
     {
         let admin = pool.get().await?;
-        let known = principal_list(&**admin).await?;
+        let known = principal_list(&*admin).await?;
         for person in ["ann", "bob"] {
             if !known.iter().any(|principal| principal.name == person) {
-                principal_create(&**admin, person, "human", None).await?;
+                principal_create(&*admin, person, "human", None).await?;
             }
         }
         // Both may approve, and yet nobody approves a plan of their own.
         for person in ["ann", "bob"] {
-            principal_set(&**admin, person, &serde_json::json!({"approver_level": 1})).await?;
+            principal_set(&*admin, person, &serde_json::json!({"approver_level": 1})).await?;
         }
     }
     let (ann, bob) = (acting_as(&url, "ann")?, acting_as(&url, "bob")?);

@@ -141,7 +141,7 @@ pub(crate) struct Globals {
         help_heading = "Global options",
         hide_short_help = true
     )]
-    pub(crate) principal: Option<String>,
+    pub(crate) acting_as: Option<String>,
     /// Answer in JSON, one document per line
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,

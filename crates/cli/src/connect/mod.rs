@@ -71,7 +71,7 @@ impl Place {
             database_url: globals.database_url,
             data_dir: globals.data_dir,
             tenant: globals.tenant,
-            principal: globals.principal,
+            principal: globals.acting_as,
             configured: None,
             server: globals.server,
             context: globals.context,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::{Api, Reply, key};
 use crate::executions_scene::{look_and_change, plan_of, step};
-use crate::workbench::{Workbench, text_of};
+use crate::workbench::{Workbench, eventually, text_of};
 
 /// A server without services, one who asks, and one who allows.
 fn start(bench: &Workbench) -> (Api, String, String) {
@@ -28,7 +28,7 @@ fn start(bench: &Workbench) -> (Api, String, String) {
 }
 
 fn complete(api: &Api, key: &str, kind: &str) {
-    let claim = json!({"worker": "w", "kinds": [kind], "wait_seconds": 10, "start": true});
+    let claim = json!({"worker": "w", "kinds": [kind], "wait_seconds": 10});
     let claimed = api.post(key, "/v1/jobs/claim", claim);
     let job = &claimed["jobs"][0];
     let path = format!("/v1/jobs/{}/complete", text_of(job, "job_id"));
@@ -116,6 +116,19 @@ async fn a_plan_is_submitted_decided_about_and_run_over_http() {
     assert!(frozen.starts_with(r#"{"purpose":"mend it""#), "{frozen}");
     let same = api.get(&bob, &format!("{path}/difference?other={id}"));
     assert_eq!(same["equal"], true);
+    // Whoever follows events finds it by its id.
+    let events = eventually("the end in the stream", || {
+        let page = api.get(&bob, &format!("/v1/events?subject={id}&limit=1000"));
+        let kinds: Vec<String> = page["events"]
+            .as_array()?
+            .iter()
+            .map(|event| text_of(event, "kind"))
+            .collect();
+        kinds.contains(&"execution.completed".to_owned()).then_some(kinds)
+    });
+    for kind in ["execution.submitted", "approval.vote", "step.completed"] {
+        assert!(events.iter().any(|told| told == kind), "{kind}: {events:?}");
+    }
     let page = api.get(&bob, "/v1/executions?limit=1&requested_by=ann");
     assert_eq!(
         (&page["executions"][0]["execution_id"], &page["next"]),

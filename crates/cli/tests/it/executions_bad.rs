@@ -159,7 +159,7 @@ async fn a_lock_has_a_type_and_a_reference_and_nothing_else() {
             "host:a:b:c",
             "host:a b:c d",
             "host:50%",
-            "host:a\nb",
+            "host:a\tb",
             &long,
         ] {
             refused(&run(ANN, &["lock", "acquire", lock]), "name_invalid");

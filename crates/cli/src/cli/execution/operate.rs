@@ -220,9 +220,11 @@ impl Unfreeze {
                 executions::execution_unfreeze(tx, reason).await
             })
             .await?;
-        session
-            .out
-            .done("The freeze is over: what was parked starts.", &done, &[])
+        let sentence = match done["was_frozen"] == true {
+            true => "The freeze is over: what was parked starts.",
+            false => "Nothing was frozen.",
+        };
+        session.out.done(sentence, &done, &[])
     }
 }
 
