@@ -456,9 +456,11 @@ CREATE FUNCTION tenure.caller() RETURNS tenure.caller_identity
 -- chain_append(timestamp with time zone, text, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- chain_link(bytea, bytea, text); Type: FUNCTION
@@ -966,7 +968,9 @@ CREATE FUNCTION tenure.execution_background(p_execution_id uuid) RETURNS jsonb
 -- execution_call_off(timestamp with time zone, text, uuid, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_cancel(uuid, text, text); Type: FUNCTION
@@ -1051,7 +1055,7 @@ CREATE FUNCTION tenure.execution_look(p_now timestamp with time zone, p_executio
 
 -- execution_move(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- execution_moves(); Type: FUNCTION
@@ -1098,20 +1102,27 @@ CREATE FUNCTION tenure.execution_show(p_execution_id uuid) RETURNS jsonb
 -- execution_stop(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_submit(text, text, text, uuid, timestamp with time zone, timestamp with time zone, jsonb, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_submit(p_plan text, p_key text DEFAULT NULL::text, p_plan_hash text DEFAULT NULL::text, p_supersedes uuid DEFAULT NULL::uuid, p_start_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_start_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_metadata jsonb DEFAULT '{}'::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_tick(integer); Type: FUNCTION
 CREATE FUNCTION tenure.execution_tick(p_limit integer DEFAULT 100) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_timeline(uuid, integer, integer); Type: FUNCTION
@@ -1140,32 +1151,42 @@ CREATE FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) RE
 -- executions_advance(timestamp with time zone, text, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_begin(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_finish(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_follow(timestamp with time zone, text, uuid[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_hold(uuid[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) RETURNS boolean
     LANGUAGE plpgsql
     SET lock_timeout TO '1s'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_move(); Type: FUNCTION
@@ -1176,14 +1197,18 @@ CREATE FUNCTION tenure.executions_move() RETURNS trigger
 
 -- executions_schedule(timestamp with time zone, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_start(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
@@ -1263,6 +1288,12 @@ CREATE FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) RETURNS boo
 CREATE FUNCTION tenure.is_moment(p_text text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $_$...$_$;
+
+-- is_plan_number(text); Type: FUNCTION
+CREATE FUNCTION tenure.is_plan_number(p_text text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
 
 -- is_requester(tenure.executions, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) RETURNS boolean
@@ -1731,6 +1762,12 @@ CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- lines_left(integer[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.lines_left(p_tenants integer[], p_targets text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
 -- lock_acquire(text[], integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1751,7 +1788,9 @@ CREATE FUNCTION tenure.lock_freed(p_now timestamp with time zone, p_actor text, 
 -- lock_hand_over(timestamp with time zone, text, integer, text, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- lock_list(text, integer); Type: FUNCTION
@@ -2013,6 +2052,19 @@ CREATE FUNCTION tenure.payload_shown(p_payload json) RETURNS jsonb
 -- plan_check(text); Type: FUNCTION
 CREATE FUNCTION tenure.plan_check(p_plan text) RETURNS jsonb
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_fields(json, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_needs(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_needs(p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- plan_difference(jsonb, jsonb); Type: FUNCTION
@@ -2020,9 +2072,76 @@ CREATE FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
+-- plan_document(text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_document(p_text text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_document_trouble(json, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.plan_document_trouble(p_document json, p_marked boolean) RETURNS TABLE(trouble text, at integer[], said text)
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_field_trouble(json, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_field_trouble(p_document json, p_plan jsonb) RETURNS TABLE(trouble text, step integer, field text, item integer, value jsonb, form text, low bigint, high bigint, words text[])
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_fields(); Type: FUNCTION
+CREATE FUNCTION tenure.plan_fields() RETURNS TABLE(of_step boolean, rank integer, field text, form text, required boolean, low bigint, high bigint, words text[])
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- plan_lanes(tenure.caller_identity, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) RETURNS void
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- plan_lock_target(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_lock_target(p_step jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- plan_needs(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_needs(p_plan jsonb) RETURNS TABLE(step integer, n integer, needed integer, again boolean)
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_place(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_place(p_parent text, p_name text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
+-- plan_place_at(json, integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_place_at(p_document json, p_at integer[]) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_quoted(text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_quoted(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- plan_readable(text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_readable(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
+-- plan_refuse_cycle(jsonb, integer[], integer[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_refuse_need(jsonb, integer, integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- plan_rules(integer, text, jsonb); Type: FUNCTION
@@ -2037,7 +2156,13 @@ CREATE FUNCTION tenure.plan_steps(p_plan jsonb) RETURNS SETOF tenure.plan_step
 
 -- plan_terms(integer, text, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) RETURNS record
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- plan_value_trouble(jsonb, text, boolean, bigint, bigint, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- planned_slots_touched(); Type: FUNCTION
@@ -2521,7 +2646,7 @@ CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text DEFAULT NULL:
 
 -- step_payload(jsonb, uuid, integer, text, text, text, text, bigint); Type: FUNCTION
 CREATE FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- steps_ask(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
@@ -2532,19 +2657,25 @@ CREATE FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[],
 -- steps_dispatch(timestamp with time zone, text, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_end(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_enqueue(timestamp with time zone, integer, uuid[], integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_go_on(timestamp with time zone, text, uuid, integer[], boolean); Type: FUNCTION
@@ -2555,19 +2686,25 @@ CREATE FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text,
 -- steps_lock(timestamp with time zone, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_over(timestamp with time zone, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) RETURNS record
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_skip(timestamp with time zone, uuid[], integer[], text); Type: FUNCTION
 CREATE FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- stream_lag(); Type: FUNCTION
@@ -2708,7 +2845,7 @@ COMMENT ON TABLE tenure.timeout_policies IS 'How long an execution, a step and a
 
 -- timeout_policy(integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) RETURNS tenure.timeout_policies
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- timeout_policy_list(); Type: FUNCTION
@@ -4353,10 +4490,6 @@ ALTER TABLE ONLY tenure.step_marks
 ALTER TABLE ONLY tenure.step_needs
     ADD CONSTRAINT step_needs_pkey PRIMARY KEY (execution_id, needs_number, step_number);
 
--- steps steps_execution_id_step_id_key; Type: CONSTRAINT
-ALTER TABLE ONLY tenure.steps
-    ADD CONSTRAINT steps_execution_id_step_id_key UNIQUE (execution_id, step_id);
-
 -- steps steps_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.steps
     ADD CONSTRAINT steps_pkey PRIMARY KEY (execution_id, step_number);
@@ -4478,9 +4611,6 @@ CREATE INDEX execution_dead_letters_failed_at ON tenure.execution_dead_letters U
 
 -- execution_events_kind; Type: INDEX
 CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenant_id, kind, at);
-
--- execution_events_step; Type: INDEX
-CREATE INDEX execution_events_step ON tenure.execution_events USING btree (execution_id, step_number) WHERE (step_number IS NOT NULL);
 
 -- executions_cancelled; Type: INDEX
 CREATE INDEX executions_cancelled ON tenure.executions USING btree (tenant_id, cancelled_at) WHERE (cancelled_at IS NOT NULL);
@@ -4620,11 +4750,8 @@ CREATE UNIQUE INDEX steps_job ON tenure.steps USING btree (job_id) WHERE (job_id
 -- steps_kind; Type: INDEX
 CREATE INDEX steps_kind ON tenure.steps USING btree (tenant_id, kind, ended_at) WHERE (ended_at IS NOT NULL);
 
--- steps_running; Type: INDEX
-CREATE INDEX steps_running ON tenure.steps USING btree (execution_id) WHERE (state = ANY (ARRAY['running'::text, 'unknown'::text]));
-
 -- steps_target; Type: INDEX
-CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action);
+CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action) WHERE (ended_at IS NOT NULL);
 
 -- steps_timed_out; Type: INDEX
 CREATE INDEX steps_timed_out ON tenure.steps USING btree (tenant_id, ended_at) WHERE (error_code = 'timed_out'::text);
@@ -4689,8 +4816,11 @@ CREATE TRIGGER execution_events_kept BEFORE DELETE ON tenure.execution_events FO
 -- executions executions_begin; Type: TRIGGER
 CREATE TRIGGER executions_begin BEFORE INSERT ON tenure.executions FOR EACH ROW WHEN ((new.state <> 'pending'::text)) EXECUTE FUNCTION tenure.executions_move();
 
+-- executions executions_kept; Type: TRIGGER
+CREATE TRIGGER executions_kept BEFORE DELETE ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
+
 -- executions executions_move; Type: TRIGGER
-CREATE TRIGGER executions_move BEFORE UPDATE ON tenure.executions FOR EACH ROW WHEN (((old.state <> new.state) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
+CREATE TRIGGER executions_move BEFORE UPDATE ON tenure.executions FOR EACH ROW WHEN ((((old.state <> new.state) AND ((new.state = 'running'::text) OR ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'awaiting_approval'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'approved'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'succeeded'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'partially_failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'cancelled'::text))))) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
 
 -- heartbeats heartbeats_only_executors; Type: TRIGGER
 CREATE TRIGGER heartbeats_only_executors BEFORE INSERT OR UPDATE OF executor_kind ON tenure.heartbeats FOR EACH ROW EXECUTE FUNCTION tenure.heartbeats_only_executors();
@@ -4742,17 +4872,9 @@ ALTER TABLE ONLY tenure.dead_letters
 ALTER TABLE ONLY tenure.deliveries
     ADD CONSTRAINT deliveries_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES tenure.subscriptions(subscription_id);
 
--- execution_events execution_events_execution_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.execution_events
-    ADD CONSTRAINT execution_events_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id);
-
--- executions executions_plan; Type: FK CONSTRAINT
+-- executions executions_execution_id_plan_hash_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.executions
-    ADD CONSTRAINT executions_plan FOREIGN KEY (execution_id, plan_hash) REFERENCES tenure.plans(execution_id, plan_hash) DEFERRABLE INITIALLY DEFERRED;
-
--- executions executions_tenant_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.executions
-    ADD CONSTRAINT executions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+    ADD CONSTRAINT executions_execution_id_plan_hash_fkey FOREIGN KEY (execution_id, plan_hash) REFERENCES tenure.plans(execution_id, plan_hash);
 
 -- freezes freezes_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.freezes
@@ -4794,10 +4916,6 @@ ALTER TABLE ONLY tenure.lanes
 ALTER TABLE ONLY tenure.lanes
     ADD CONSTRAINT lanes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
--- locks locks_execution_id_step_number_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.locks
-    ADD CONSTRAINT locks_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
-
 -- locks locks_tenant_id_target_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.locks
     ADD CONSTRAINT locks_tenant_id_target_fkey FOREIGN KEY (tenant_id, target) REFERENCES tenure.lock_targets(tenant_id, target);
@@ -4810,10 +4928,6 @@ ALTER TABLE ONLY tenure.logins
 ALTER TABLE ONLY tenure.planned_slots
     ADD CONSTRAINT planned_slots_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES tenure.schedules(schedule_id);
 
--- plans plans_execution_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.plans
-    ADD CONSTRAINT plans_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id) DEFERRABLE INITIALLY DEFERRED;
-
 -- principals principals_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.principals
     ADD CONSTRAINT principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
@@ -4821,18 +4935,6 @@ ALTER TABLE ONLY tenure.principals
 -- schedules schedules_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.schedules
     ADD CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
-
--- step_needs step_needs_execution_id_needs_number_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.step_needs
-    ADD CONSTRAINT step_needs_execution_id_needs_number_fkey FOREIGN KEY (execution_id, needs_number) REFERENCES tenure.steps(execution_id, step_number);
-
--- step_needs step_needs_execution_id_step_number_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.step_needs
-    ADD CONSTRAINT step_needs_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
-
--- steps steps_execution_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.steps
-    ADD CONSTRAINT steps_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id);
 
 -- subscriptions subscriptions_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions
@@ -4941,13 +5043,13 @@ CREATE POLICY own_tenant ON tenure.active FOR SELECT USING ((lane IN ( SELECT l.
    FROM tenure.lanes l)));
 
 -- approval_rules own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.approval_rules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.approval_rules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- approval_votes own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.approval_votes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.approval_votes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- approvals own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.approvals USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.approvals USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- attempts own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.attempts FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -4969,19 +5071,19 @@ CREATE POLICY own_tenant ON tenure.deliveries USING (((tenant_id = ( SELECT tenu
 CREATE POLICY own_tenant ON tenure.events FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- execution_archives own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.execution_archives USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.execution_archives USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- execution_dead_letters own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.execution_dead_letters USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.execution_dead_letters USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- execution_events own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.execution_events USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.execution_events USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- executions own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.executions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.executions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- freezes own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.freezes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.freezes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- heartbeats own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.heartbeats USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -4999,10 +5101,10 @@ CREATE POLICY own_tenant ON tenure.lanes USING (((tenant_id = ( SELECT tenure.cu
 CREATE POLICY own_tenant ON tenure.leases FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- lock_targets own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.lock_targets USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.lock_targets USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- locks own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.locks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.locks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- offers own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.offers FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -5011,7 +5113,7 @@ CREATE POLICY own_tenant ON tenure.offers FOR SELECT USING (((tenant_id = ( SELE
 CREATE POLICY own_tenant ON tenure.planned_slots USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- plans own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.plans USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.plans USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- ready own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.lane
@@ -5021,13 +5123,13 @@ CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.l
 CREATE POLICY own_tenant ON tenure.schedules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- step_marks own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.step_marks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.step_marks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- step_needs own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.step_needs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.step_needs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- steps own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.steps USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+CREATE POLICY own_tenant ON tenure.steps USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- subscriptions own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.subscriptions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -5677,6 +5779,9 @@ REVOKE ALL ON FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) FROM
 -- FUNCTION is_moment(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_moment(p_text text) FROM PUBLIC;
 
+-- FUNCTION is_plan_number(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_plan_number(p_text text) FROM PUBLIC;
+
 -- FUNCTION is_requester(p_execution tenure.executions, p_names text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) FROM PUBLIC;
 
@@ -5926,6 +6031,9 @@ REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION lines_left(p_tenants integer[], p_targets text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lines_left(p_tenants integer[], p_targets text[]) FROM PUBLIC;
+
 -- FUNCTION lock_acquire(p_parts text[], p_seconds integer, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text) TO tenure_server, tenure_operator, tenure_worker;
@@ -6045,11 +6153,53 @@ REVOKE ALL ON FUNCTION tenure.payload_shown(p_payload json) FROM PUBLIC;
 -- FUNCTION plan_check(p_plan text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check(p_plan text) FROM PUBLIC;
 
+-- FUNCTION plan_check_fields(p_document json, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_check_needs(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_needs(p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION plan_difference(p_old jsonb, p_new jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) FROM PUBLIC;
 
+-- FUNCTION plan_document(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_document(p_text text) FROM PUBLIC;
+
+-- FUNCTION plan_document_trouble(p_document json, p_marked boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_document_trouble(p_document json, p_marked boolean) FROM PUBLIC;
+
+-- FUNCTION plan_field_trouble(p_document json, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_field_trouble(p_document json, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_fields(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_fields() FROM PUBLIC;
+
 -- FUNCTION plan_lanes(p_caller tenure.caller_identity, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_lock_target(p_step jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_lock_target(p_step jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_needs(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_needs(p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_place(p_parent text, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_place(p_parent text, p_name text) FROM PUBLIC;
+
+-- FUNCTION plan_place_at(p_document json, p_at integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_place_at(p_document json, p_at integer[]) FROM PUBLIC;
+
+-- FUNCTION plan_quoted(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_quoted(p_text text) FROM PUBLIC;
+
+-- FUNCTION plan_readable(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_readable(p_text text) FROM PUBLIC;
+
+-- FUNCTION plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]) FROM PUBLIC;
+
+-- FUNCTION plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) FROM PUBLIC;
 
 -- FUNCTION plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb) FROM PUBLIC;
@@ -6059,6 +6209,9 @@ REVOKE ALL ON FUNCTION tenure.plan_steps(p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) FROM PUBLIC;
 
 -- FUNCTION planned_slots_touched(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.planned_slots_touched() FROM PUBLIC;

@@ -294,12 +294,28 @@ begin
 end
 $$;
 
+-- Steps have left the lines of these targets: whoever waited only for them may go, which the next tick sees to. A target that somebody has in hand is passed over: it is handed on from there.
+create or replace function tenure.lines_left(p_tenants integer[], p_targets text[]) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+begin
+  update tenure.lock_targets t set owing = true
+    from (select x.tenant_id, x.target from tenure.lock_targets x
+           where (x.tenant_id, x.target) in (select l.tenant_id, l.target from unnest(p_tenants, p_targets) l (tenant_id, target)) and not x.owing
+             and exists (select from tenure.steps w where w.tenant_id = x.tenant_id and w.lock_target = x.target and w.state = 'blocked')
+           order by x.tenant_id, x.target for no key update skip locked) x
+   where t.tenant_id = x.tenant_id and t.target = x.target;
+end
+$$;
+
 -- Whether an approved execution must not start now: frozen, or outside its window. Then it is parked, and says so. The caller holds it.
 create or replace function tenure.execution_parks(p_now timestamptz, p_execution tenure.executions) returns boolean
 language plpgsql
 as $$
 declare
   v_why   text;
+  v_line  record;
   v_opens timestamptz := greatest(tenure.window_opens(p_execution.start_window, p_now), p_execution.start_after);
 begin
   if exists (select from tenure.freezes f where f.tenant_id = p_execution.tenant_id and f.ended_at is null and (f.until is null or f.until > p_now)) then
@@ -315,7 +331,14 @@ begin
     perform tenure.chain_append(p_now, 'policy', array[(p_execution.execution_id, 'execution_parked', null, jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.execution_told]);
   end if;
   -- Steps that stood in a line stand there no longer: they ask again when it starts.
-  update tenure.steps s set state = 'waiting', blocked_order = null, blocked_at = null where s.execution_id = p_execution.execution_id and s.state = 'blocked';
+  with left_line as (
+    update tenure.steps s set state = 'waiting', blocked_order = null, blocked_at = null where s.execution_id = p_execution.execution_id and s.state = 'blocked'
+    returning s.tenant_id, s.lock_target
+  )
+  select array_agg(l.tenant_id) as tenants, array_agg(l.lock_target) as targets into v_line from left_line l;
+  if v_line.targets is not null then
+    perform tenure.lines_left(v_line.tenants, v_line.targets);
+  end if;
   perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
   return true;
 end

@@ -281,8 +281,13 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_line record;
   v_told tenure.execution_told[];
 begin
+  select array_agg(s.tenant_id) as tenants, array_agg(s.lock_target) as targets into v_line
+    from unnest(p_execs, p_numbers) t (execution_id, step_number)
+    join tenure.steps s on s.execution_id = t.execution_id and s.step_number = t.step_number
+   where s.state = 'blocked';
   with gone as (
     update tenure.steps s set state = 'skipped', ended_at = greatest(p_now, s.started_at), blocked_order = null, blocked_at = null, error_message = p_reason
       from (select distinct t.execution_id, t.step_number from unnest(p_execs, p_numbers) t (execution_id, step_number)) t
@@ -297,6 +302,9 @@ begin
   )
   select coalesce(array_agg((g.execution_id, 'step_skipped', g.step_number, jsonb_build_object('reason', p_reason))::tenure.execution_told order by g.execution_id, g.step_number), '{}')
     into v_told from gone g;
+  if v_line.targets is not null then
+    perform tenure.lines_left(v_line.tenants, v_line.targets);
+  end if;
   return v_told;
 end
 $$;

@@ -29,13 +29,14 @@ begin
   else
     v_id := old.execution_id;
   end if;
-  if not exists (select from tenure.execution_archives a where a.execution_id = v_id) then
+  if exists (select from tenure.executions e where e.execution_id = v_id) and not exists (select from tenure.execution_archives a where a.execution_id = v_id) then
     raise exception using errcode = 'TN014', message = format('A row of %s cannot be deleted.', tg_table_name),
       detail = format('Execution %s is not archived.', v_id), hint = 'Rows go with tenure.execution_archive(execution, evidence).';
   end if;
   return old;
 end
 $$;
+create trigger executions_kept before delete on tenure.executions for each row execute function tenure.refuse_loss();
 create trigger plans_kept before delete on tenure.plans for each row execute function tenure.refuse_loss();
 create trigger approval_votes_kept before delete on tenure.approval_votes for each row execute function tenure.refuse_loss();
 create trigger approvals_kept before delete on tenure.approvals for each row execute function tenure.refuse_loss();
@@ -89,9 +90,7 @@ create trigger executions_move before update on tenure.executions for each row
       ('running', 'succeeded'), ('running', 'partially_failed'), ('running', 'failed'), ('running', 'cancelled'))))
     or old.plan_hash <> new.plan_hash or old.requested_by <> new.requested_by or old.idempotency_key <> new.idempotency_key
     or old.approval_level <> new.approval_level or old.purpose <> new.purpose or old.tenant_id <> new.tenant_id or old.step_count <> new.step_count or old.execution_id <> new.execution_id
-    or old.rule <> new.rule or old.created_at <> new.created_at)
-  execute function tenure.executions_move();
-
+    or old.rule <> new.rule or old.created_at <> new.created_at) execute function tenure.executions_move();
 create trigger executions_begin before insert on tenure.executions for each row when (new.state <> 'pending') execute function tenure.executions_move();
 
 -- A decision is made once, and used up once. One of people is theirs: as many votes about this very plan stand behind it as it asks for.
@@ -137,17 +136,37 @@ end
 $$;
 create trigger approval_votes_check before insert on tenure.approval_votes for each row execute function tenure.approval_votes_check();
 
-do $$
-declare
-  v_table text;
-begin
-  foreach v_table in array array['executions', 'plans', 'steps', 'step_needs', 'approvals', 'approval_votes', 'approval_rules', 'lock_targets', 'locks', 'freezes', 'execution_events', 'step_marks',
-    'execution_dead_letters', 'execution_archives', 'timeout_policies'] loop
-    execute format('alter table tenure.%I enable row level security, force row level security', v_table);
-    execute format('create policy own_tenant on tenure.%I using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant())%s)
-      with check (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()))', v_table, case v_table when 'timeout_policies' then ' or tenant_id = 0' else '' end);
-  end loop;
-end
-$$;
+-- Each tenant sees its own; the defaults of the timeouts are everybody's.
+alter table tenure.executions enable row level security, force row level security;
+alter table tenure.plans enable row level security, force row level security;
+alter table tenure.steps enable row level security, force row level security;
+alter table tenure.step_needs enable row level security, force row level security;
+alter table tenure.approvals enable row level security, force row level security;
+alter table tenure.approval_votes enable row level security, force row level security;
+alter table tenure.approval_rules enable row level security, force row level security;
+alter table tenure.lock_targets enable row level security, force row level security;
+alter table tenure.locks enable row level security, force row level security;
+alter table tenure.freezes enable row level security, force row level security;
+alter table tenure.execution_events enable row level security, force row level security;
+alter table tenure.step_marks enable row level security, force row level security;
+alter table tenure.execution_dead_letters enable row level security, force row level security;
+alter table tenure.execution_archives enable row level security, force row level security;
+alter table tenure.timeout_policies enable row level security, force row level security;
+create policy own_tenant on tenure.executions using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.plans using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.steps using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.step_needs using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.approvals using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.approval_votes using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.approval_rules using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.lock_targets using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.locks using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.freezes using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.execution_events using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.step_marks using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.execution_dead_letters using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.execution_archives using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+create policy own_tenant on tenure.timeout_policies using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()) or tenant_id = 0)
+  with check (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
 alter table tenure.evidence_keys enable row level security, force row level security;
 create policy owner_sees_all on tenure.evidence_keys for all to tenure_owner using (true) with check (true);

@@ -196,7 +196,7 @@ fn differences(digests: &[String], lines: &[Line<'_>], signature: usize, is_genu
     let found: Vec<String> = before.iter().map(Line::digest).collect();
     // Of equal lines the first counts.
     let numbered = digests.iter().enumerate().rev();
-    let places: BTreeMap<&String, usize> = numbered.map(|(place, digest)| (digest, place + 1)).collect();
+    let places: BTreeMap<&String, usize> = numbered.map(|(place, digest)| (digest, place)).collect();
     let finding = |change: Change| match change {
         Change::Tampered { signed, found: at } => {
             let what = match signed == at {
@@ -212,7 +212,7 @@ fn differences(digests: &[String], lines: &[Line<'_>], signature: usize, is_genu
         }
         Change::Added { found: at } => {
             let what = match places.get(&found[at]) {
-                Some(line) => format!("It was added: the same as line {line} of what was signed."),
+                Some(place) => format!("It was added: the same as line {} of what was signed.", place + 1),
                 None => "It was added: nobody has signed it.".to_owned(),
             };
             Finding::new(at + 1, Fault::Added, what, "only lines that were signed")

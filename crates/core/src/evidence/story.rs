@@ -176,13 +176,18 @@ fn about_the_plan(evidence: &Evidence, records: &[Record], noun: &str) -> Vec<Fi
 fn start(evidence: &Evidence) -> Vec<Finding> {
     let execution = &evidence.execution;
     let started = STARTED.contains(&evidence.head.state.as_str()) || execution.has("started_at");
-    let of_plan = |approval: &&Record| !approval.has("step_id") && !approval.has("step_number");
+    let level = |record: &Record, field: &str| record.fields.get(field).and_then(Value::as_u64);
+    let of_plan = |approval: &&Record| {
+        let is_enough = level(approval, "level") >= level(execution, "approval_level");
+        !approval.has("step_id") && !approval.has("step_number") && is_enough
+    };
     let mut candidates = evidence.approvals.iter().filter(of_plan);
     if !started || candidates.any(|approval| allows(evidence, approval)) {
         return Vec::new();
     }
     let what = "It was started, and no approval of its plan allows that.";
-    let expected = "an approval of the plan that is approved, by as many as it asks for, and used up by the start";
+    let expected =
+        "an approval of the plan and its level that is approved, by as many as it asks for, and used up by the start";
     vec![Finding::new(execution.line, Fault::Unapproved, what, expected)]
 }
 

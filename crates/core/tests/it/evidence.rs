@@ -247,6 +247,8 @@ fn a_start_without_a_used_approval_is_found() {
         (5, "\"approved\"", "\"expired\""),
         (5, "\"step_id\": null", "\"step_id\": \"restart\""),
         (5, "\"quorum\": 1", "\"quorum\": 2"),
+        (5, "\"level\": 1", "\"level\": 0"),
+        (2, "\"approval_level\": 1", "\"approval_level\": 2"),
         (6, "\"approve\"", "\"reject\""),
         (6, "\"kind\": \"vote\"", "\"kind\": \"other\""),
     ] {

@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 
 use crate::error::Result;
 use crate::pool::Pool;
-use crate::store::executions::{Ticked, execution_tick};
+use crate::store::executions_tick::{Ticked, execution_tick};
 use crate::store::for_every_tenant;
 
 /// How often it looks, unless told otherwise.

@@ -24,6 +24,7 @@ pub mod events;
 pub mod evidence;
 pub mod execution_dead_letters;
 pub mod executions;
+pub mod executions_tick;
 pub mod executors;
 pub mod health;
 mod identity;

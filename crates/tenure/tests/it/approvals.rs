@@ -56,7 +56,6 @@ async fn an_approved_plan_runs_and_the_vote_says_who_decided_about_what() {
         "execution_approved",
         "execution_started",
         "execution_running",
-        "step_queued",
         "step_started",
         "step_completed",
         "execution_completed",

@@ -51,7 +51,7 @@ async fn approving_other_bytes_than_those_shown() {
 }
 
 /// No approved row without the hash of a frozen plan and the votes about it, whoever writes it.
-/// Proves: S184, S188. Guards: D83.
+/// Proves: S184, S188. Guards: D83, D104.
 #[tokio::test]
 async fn approved_without_its_hash() {
     let (_db, c) = people().await;
@@ -93,6 +93,7 @@ async fn approved_without_its_hash() {
 
 /// The event of a decision and the decision are one transaction; a refused one leaves neither.
 /// Proves: S221.
+/// Guards: D92.
 #[tokio::test]
 async fn announced_before_the_check() {
     let (db, c) = people().await;
@@ -238,6 +239,7 @@ async fn cannot_start(c: &Client, execution: Uuid, ways: &[&str]) {
 }
 
 /// Proves: S214, S217, S218, S219.
+/// Guards: D93.
 #[tokio::test]
 async fn nothing_starts_without_its_approval_not_even_for_the_owner_of_the_tables() {
     let (_db, c) = people().await;
@@ -285,7 +287,7 @@ async fn a_plan_a_vote_and_an_event_are_written_once_and_stay() {
     let (_db, c) = people().await;
     let asked = ask(&c, &plan("p", &["a modify", "b modify a"])).await;
     decide(&c, "ada", &asked, "approve", "").await;
-    for table in ["plans", "approval_votes", "execution_events"] {
+    for table in ["executions", "plans", "approval_votes", "execution_events"] {
         let delete = as_owner(&c, &format!("delete from tenure.{table}")).await;
         assert!(delete.starts_with("TN014"), "{table}: {delete}");
     }

@@ -11,6 +11,7 @@ use crate::approvals_scene::{
 use crate::fixture::{get, one, refused, rows, verb};
 
 /// Proves: S189, S190, S192, S224.
+/// Guards: D83, D94.
 #[tokio::test]
 async fn an_approval_nobody_decides_is_escalated_and_then_expires() {
     let (db, c) = people().await;
@@ -55,6 +56,7 @@ async fn an_approval_nobody_decides_is_escalated_and_then_expires() {
 }
 
 /// Proves: S224.
+/// Guards: D80.
 #[tokio::test]
 async fn pending_approvals_are_listed_oldest_first_with_the_mail_of_who_asked() {
     let (db, c) = people().await;
@@ -351,6 +353,7 @@ async fn step_approval(c: &Client, asked: &Asked, step: &str) -> Asked {
     }
 }
 
+/// Guards: D93.
 #[tokio::test]
 async fn at_level_three_each_step_waits_for_a_decision_of_its_own() {
     let (_db, c) = people().await;

@@ -18,11 +18,11 @@ fn plan(purpose: &str, class: &str) -> String {
 }
 
 async fn submitted(c: &Client, purpose: &str, class: &str) -> (Uuid, String) {
-    let text = tenure_core::Plan::read(&plan(purpose, class)).unwrap();
+    let text = tenure_core::Plan::read(&plan(purpose, class)).expect("a plan");
     let sql = "select tenure.execution_submit($1)";
     let made = one(c, sql, &[&text.canonical()]).await;
     let id = made["execution_id"].as_str().unwrap_or_else(|| panic!("{made}"));
-    (id.parse().unwrap(), text.hash())
+    (id.parse().expect("an id"), text.hash())
 }
 
 /// An execution that has succeeded.
@@ -64,9 +64,14 @@ async fn rows_of(c: &Client, id: Uuid) -> i64 {
     get(c, sql, &[&id]).await
 }
 
+/// One look of the archive.
+async fn archived(c: &mut Client) -> Counts {
+    archive::run_once(c).await.expect("a look")
+}
+
 async fn public_key(c: &mut Client) -> PublicKey {
-    let transaction = c.transaction().await.unwrap();
-    current_key(&transaction).await.unwrap().public_key()
+    let transaction = c.transaction().await.expect("begin");
+    current_key(&transaction).await.expect("a key").public_key()
 }
 
 /// Proves: S228. Guards: D79, D100.
@@ -77,22 +82,22 @@ async fn what_ended_ninety_days_ago_is_archived_with_all_that_proves_it_rejected
     let (done, refused) = (succeeded(&c, "done").await, rejected(&c, "refused").await);
     db.advance("89 days").await;
     let young = succeeded(&c, "young").await;
-    assert_eq!(archive::run_once(&mut c).await.unwrap(), Counts::default());
+    assert_eq!(archived(&mut c).await, Counts::default());
 
     db.advance("25 hours").await;
-    let counts = archive::run_once(&mut c).await.unwrap();
+    let counts = archived(&mut c).await;
     assert_eq!((counts.archived, counts.doubtful), (2, 0));
     let key = public_key(&mut c).await;
     for (id, state) in [(done, "succeeded"), (refused, "rejected")] {
         assert_eq!(rows_of(&c, id).await, 0);
-        let file = execution_archive_show(&c, id).await.unwrap();
-        let verified = verify(file.as_bytes(), &key).unwrap();
+        let file = execution_archive_show(&c, id).await.expect("an archive");
+        let verified = verify(file.as_bytes(), &key).expect("it verifies");
         assert_eq!(verified.evidence.head.execution_id, id.to_string());
         assert_eq!(verified.evidence.head.state, state);
         assert_eq!(verified.evidence.steps.len(), 1);
     }
     assert_eq!(state(&c, young).await, "succeeded");
-    assert_eq!(archive::run_once(&mut c).await.unwrap(), Counts::default());
+    assert_eq!(archived(&mut c).await, Counts::default());
     let unknown = try_rows(&c, "select * from tenure.execution_evidence($1)", &[&done]).await;
     raised(unknown, "execution_unknown");
 }
@@ -116,7 +121,7 @@ async fn an_execution_whose_evidence_does_not_verify_keeps_its_rows() {
     db.advance("1 minute").await;
     let sound = succeeded(&c, "sound").await;
     db.advance("91 days").await;
-    let counts = archive::run_once(&mut c).await.unwrap();
+    let counts = archived(&mut c).await;
     assert_eq!((counts.archived, counts.doubtful), (1, 12));
     assert_eq!(rows_of(&c, sound).await, 0);
     for id in changed {
@@ -135,10 +140,10 @@ async fn several_servers_archive_each_execution_once() {
     db.advance("91 days").await;
     let servers = (0..4).map(|_| async {
         let mut server = db.client().await;
-        archive::run_once(&mut server).await.unwrap().archived
+        archived(&mut server).await.archived
     });
-    let archived: usize = all(servers.collect()).await.into_iter().sum();
-    assert_eq!(archived, ended.len());
+    let count: usize = all(servers.collect()).await.into_iter().sum();
+    assert_eq!(count, ended.len());
     let kept: i64 = get(&c, "select count(*) from tenure.execution_archives", &[]).await;
     assert_eq!(kept, ended.len() as i64);
 }
@@ -148,16 +153,16 @@ async fn of_servers_that_start_together_one_makes_the_key() {
     let db = Db::open().await;
     let servers = (0..6).map(|_| async {
         let mut server = db.client().await;
-        let transaction = server.transaction().await.unwrap();
-        let made = ensure_key(&transaction).await.unwrap();
-        transaction.commit().await.unwrap();
+        let transaction = server.transaction().await.expect("begin");
+        let made = ensure_key(&transaction).await.expect("a key");
+        transaction.commit().await.expect("commit");
         made
     });
     let made: Vec<String> = all(servers.collect()).await.into_iter().flatten().collect();
     assert_eq!(made.len(), 1, "{made:?}");
     let mut c = db.client().await;
     assert_eq!(public_key(&mut c).await.id(), made[0]);
-    let keys = evidence_key_list(&c).await.unwrap();
+    let keys = evidence_key_list(&c).await.expect("the keys");
     assert_eq!(
         (keys.len(), keys[0].key_id.as_str(), keys[0].signs),
         (1, made[0].as_str(), true)

@@ -21,6 +21,7 @@ fn schema_sql() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sql/schema.sql")
 }
 
+/// Guards: D86.
 #[tokio::test]
 async fn schema_sql_is_what_a_migrated_database_has() {
     let (database, client) = migrated().await;

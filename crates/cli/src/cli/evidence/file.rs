@@ -1,6 +1,6 @@
 //! A file of evidence and the key to check it with, as the command line names them.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tenure_core::evidence::{BYTES_MAX, Finding, KeyError, PublicKey};
 use tenure_core::{Refusal, codes};
 
@@ -81,7 +81,7 @@ pub(super) fn refused(place: &str, findings: &[Finding], out: Output) -> Failure
     }
     let mut answer = json!(refusal);
     answer["findings"] = json!(findings);
-    match out.json(&Value::from(answer)) {
+    match out.json(&answer) {
         Ok(()) => Failure::Told(codes::EXIT_REFUSED),
         Err(failure) => failure,
     }
