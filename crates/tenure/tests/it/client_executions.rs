@@ -121,8 +121,10 @@ async fn a_plan_is_submitted_approved_by_another_and_run_with_its_fences() {
     let events = own.timeline(None).await.expect("a story");
     assert_eq!(
         events.iter().map(|event| event.seq).collect::<Vec<_>>(),
-        (1..=17).collect::<Vec<_>>()
+        (1..).take(events.len()).collect::<Vec<_>>()
     );
+    let last = events.last().expect("an end");
+    assert_eq!(last.kind, "execution_completed");
     // A key that was given is not given again for another plan, though this one is over.
     assert!(ann.submit(&plan).key("k").await.expect("the same").duplicate);
 }

@@ -28,6 +28,7 @@ mod execution_transitions;
 mod executions_history;
 mod executions_moves;
 mod executions_race;
+mod executions_tick;
 mod executors;
 mod explain;
 mod fixture;
