@@ -42,6 +42,7 @@ mod leases;
 mod limits;
 mod locks;
 mod metrics;
+mod metrics_executions;
 mod migrate;
 mod migrate_rights;
 mod newer_postgres;
