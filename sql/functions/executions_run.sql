@@ -110,8 +110,8 @@ begin
            case
              when a.state = 'succeeded' then 'succeeded'
              -- It had begun and was taken away from whoever ran it: nobody knows how far it came, and it may not come twice.
-             when s.effects = 'once' and a.started_at is not null and (a.error_code in ('stale_timeout', 'cancelled_by_force') or a.outcome = 'renewals_exceeded'
-               or (a.outcome = 'cancelled' and a.error_class in ('lease', 'timeout'))) then 'unknown'
+             when s.effects = 'once' and a.started_at is not null and (a.error_code = 'stale_timeout' or a.outcome = 'renewals_exceeded'
+               or (a.outcome = 'cancelled' and a.error_class in ('lease', 'timeout', 'force'))) then 'unknown'
              when a.state = 'cancelled' then case when a.started_at is null and e.stopping is not null then 'skipped' else 'cancelled' end
              else 'failed'
            end as becomes,

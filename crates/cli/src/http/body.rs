@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
+use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -150,16 +151,31 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Problem> {
-        match Path::<String>::from_request_parts(parts, state).await {
-            Ok(Path(name)) => Ok(Name(name)),
-            Err(error) => Err(Problem::new(
-                codes::REQUEST_INVALID,
-                "The path holds no name.",
-                error.body_text(),
-                "Names are UTF-8, with percent signs where a URL needs them.",
-            )),
-        }
+        let found = Path::<String>::from_request_parts(parts, state).await;
+        found.map(|Path(name)| Name(name)).map_err(|error| no_name(&error))
     }
+}
+
+/// Two names in a path.
+pub(super) struct Names(pub(super) String, pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Names {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Names, Problem> {
+        let found = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let names = found.map(|Path((first, second))| Names(first, second));
+        names.map_err(|error| no_name(&error))
+    }
+}
+
+fn no_name(error: &PathRejection) -> Problem {
+    Problem::new(
+        codes::REQUEST_INVALID,
+        "The path holds no name.",
+        error.body_text(),
+        "Names are UTF-8, with percent signs where a URL needs them.",
+    )
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure::store::timeout_policies::{self as stored, TimeoutPolicy};
@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::Strict;
+use super::body::{Names, Strict};
 use super::problem::{Body, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
@@ -65,7 +65,7 @@ struct TimeoutSpec {
 async fn timeout_policy_set(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    Path((sla_class, action_class)): Path<(String, String)>,
+    Names(sla_class, action_class): Names,
     Strict(spec): Strict<TimeoutSpec>,
 ) -> Result<Json<Value>, Problem> {
     let spec = json!(spec);

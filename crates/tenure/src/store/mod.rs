@@ -36,6 +36,7 @@ mod payload;
 pub mod principals;
 pub mod retention;
 pub mod schedules;
+pub mod steps;
 pub mod subscriptions;
 pub mod tenants;
 pub mod timeout_policies;

@@ -104,8 +104,8 @@ impl Worker {
         life::live(self, Phase::Working, shutdown).await
     }
 
-    /// Works until there is nothing more to claim and all it has claimed has ended: for tests and one-off programs. Jobs
-    /// that are not due yet are left alone.
+    /// Works until there is nothing more to claim and all it has claimed has ended, what came of that included: for tests and
+    /// one-off programs. Jobs that are not due yet are left alone.
     pub async fn run_until_idle(self) -> Result<Report> {
         life::live(self, Phase::UntilIdle, std::future::pending()).await
     }

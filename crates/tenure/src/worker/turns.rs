@@ -127,7 +127,14 @@ impl Turns {
 
     fn answered(&mut self, turn: Turn, ends: Vec<End>, ask: Option<Ask>, asked: Instant) {
         self.runtime.log.fine(&self.runtime.settings.name);
-        self.runtime.board().recorded(ends, turn.ends);
+        {
+            let mut board = self.runtime.board();
+            if board.phase == Phase::UntilIdle && !ends.is_empty() {
+                // An end may have made work, such as the next step of a plan: one look more before we are idle.
+                board.wake();
+            }
+            board.recorded(ends, turn.ends);
+        }
         if let Some(ask) = ask {
             self.proven = true;
             self.token = Uuid::new_v4();

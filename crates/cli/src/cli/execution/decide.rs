@@ -138,7 +138,11 @@ async fn decide(
         _ => format!("Rejected; the execution is {}.{what}", part("execution_state")),
     };
     if decision.decision == "approve" && done["state"] == "approved" {
-        sentence.push_str(&format!("\nSee it go: tenure execution watch {}", part("execution_id")));
+        let (words, verb) = match done["execution_state"] == "running" {
+            true => ("See it go", "watch"),
+            false => ("See what else it waits for", "show"),
+        };
+        sentence.push_str(&format!("\n{words}: tenure execution {verb} {}", part("execution_id")));
     }
     session.out.done(&sentence, &done, &["approval_id", "state"])
 }

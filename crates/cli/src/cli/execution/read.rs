@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tenure::executions as told;
 use tenure::store::executions::{self, ExecutionFilter};
+use tenure::store::steps;
 use uuid::Uuid;
 
 use super::submit::{AT_ONCE, level_in_words, parked_in_words};
@@ -211,7 +212,7 @@ impl Steps {
         let (execution, state) = (self.execution, self.state.as_deref());
         let found = session
             .call(remote::step_list(execution, state), async |tx| {
-                executions::step_list(tx, execution, state).await
+                steps::step_list(tx, execution, state).await
             })
             .await?;
         let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;

@@ -6,7 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::store::executions::{self as stored, ExecutionEvent, ExecutionFilter, ExecutionStep, ExecutionSummary};
+use tenure::store::executions::{self as stored, ExecutionEvent, ExecutionFilter, ExecutionSummary};
+use tenure::store::steps::{self, ExecutionStep};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -135,10 +136,10 @@ pub(super) async fn step_list(
     Id(execution_id): Id,
     Query(query): Query<StepQuery>,
 ) -> Result<Json<Steps>, Problem> {
-    let steps = server.call(&caller, "step_list", async |client| {
-        stored::step_list(client, execution_id, query.state.as_deref()).await
+    let found = server.call(&caller, "step_list", async |client| {
+        steps::step_list(client, execution_id, query.state.as_deref()).await
     });
-    Ok(Json(Steps { steps: steps.await? }))
+    Ok(Json(Steps { steps: found.await? }))
 }
 
 /// Which part of the timeline.
