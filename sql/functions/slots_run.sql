@@ -226,7 +226,7 @@ begin
            duration_ms = floor(extract(epoch from a.ended_at - b.started_at) * 1000)::bigint,
            rows_affected = case when jsonb_typeof(a.result -> 'rows_affected') = 'number' and (a.result ->> 'rows_affected') ~ '^[0-9]{1,18}$' then (a.result ->> 'rows_affected')::bigint end,
            result = a.result, result_ref = a.result_ref,
-           error_code = case when a.state = 'cancelled' then 'cancelled' else coalesce(a.error_code, case when a.state <> 'succeeded' then a.outcome end) end,
+           error_code = coalesce(a.error_code, case when a.state = 'cancelled' then 'cancelled' when a.state <> 'succeeded' then a.outcome end),
            error_message = coalesce(a.error_message, a.reason),
            -- Asked of the rule of the schedule, not of who waits: who begins to wait just now cannot be seen from here.
            owes_next = s.deleted_at is null and (s.overlap in ('queue', 'cancel_other') or p.origin = 'backfill'
