@@ -40,6 +40,7 @@ mod kinds;
 mod leases;
 mod limits;
 mod locks;
+mod locks_order;
 mod metrics;
 mod migrate;
 mod migrate_rights;
