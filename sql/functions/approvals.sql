@@ -66,7 +66,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller   tenure.caller_identity := tenure.caller();
-  v_now      timestamptz := tenure.now();
+  v_now      timestamptz;
   v_approval tenure.approvals;
   v_exec     tenure.executions;
   v_who      record;
@@ -86,7 +86,8 @@ begin
   -- The execution first, as everybody does; then the approval as it is now.
   v_exec := tenure.execution_locked(v_caller.tenant_id, v_approval.execution_id);
   select a.* into v_approval from tenure.approvals a where a.approval_id = p_approval_id for no key update;
-  v_now := greatest(v_now, tenure.now());
+  -- The moment counts in which it is decided, not that in which somebody began to wait for others.
+  v_now := tenure.now();
   v_who := tenure.approver(v_caller);
   if exists (select from tenure.principals p where p.tenant_id in (v_caller.tenant_id, 0) and p.name = p_on_behalf_of and p.kind = 'agent') then
     perform tenure.refuse('not_permitted', format('%s is an agent.', p_on_behalf_of), 'Agents never approve, nor does anybody for them.', 'Let a person decide.');

@@ -31,10 +31,14 @@ begin
         select 6, 0, v.at || v.principal, jsonb_build_object('kind', 'vote') || (to_jsonb(v) - 'tenant_id')
           from tenure.approvals a join tenure.approval_votes v on v.approval_id = a.approval_id where a.execution_id = p_execution_id
         union all
-        select 7, s.step_number, lpad(r.run::text, 9, '0'), jsonb_build_object('kind', 'attempt', 'step', s.step_id) || jsonb_strip_nulls(jsonb_build_object('job_id', r.job_id, 'run', r.run, 'attempt', r.attempt,
+        select 7, s.step_number, r.job_id || lpad(r.run::text, 9, '0'), jsonb_build_object('kind', 'attempt', 'step', s.step_id) || jsonb_strip_nulls(jsonb_build_object('job_id', r.job_id, 'run', r.run, 'attempt', r.attempt,
                  'outcome', r.outcome, 'state', r.state, 'worker', r.owner, 'holder', r.holder, 'leased_at', r.leased_at, 'started_at', r.started_at, 'ended_at', r.ended_at, 'actor', r.actor, 'reason', r.reason,
                  'error_code', r.error_code, 'error_class', r.error_class, 'error_message', r.error_message, 'result', r.result, 'result_ref', r.result_ref))
-          from tenure.steps s join tenure.attempts r on r.job_id = s.job_id where s.execution_id = p_execution_id
+          from tenure.steps s
+          -- Also of jobs that the step had before, as long as they are kept.
+          join tenure.jobs j on j.workflow_id = p_execution_id and j.tenant_id = v_row.tenant_id and j.source_system = 'tenure.execution' and j.idempotency_key = 'step ' || p_execution_id || ' ' || s.step_number
+          join tenure.attempts r on r.job_id = j.job_id
+         where s.execution_id = p_execution_id
         union all
         select 8, v.seq, '', jsonb_build_object('kind', 'event', 'body', v.body, 'hash', encode(v.hash, 'hex')) from tenure.execution_events v where v.execution_id = p_execution_id) l
      order by 1;

@@ -93,6 +93,24 @@ begin
 end
 $$;
 
+-- Tells how far the step of a job has come. It is no transition: where somebody else holds the execution, nobody waits to tell it.
+create or replace function tenure.step_progress(p_now timestamptz, p_actor text, p_job_id uuid, p_progress jsonb) returns void
+language plpgsql
+as $$
+declare
+  v_step record;
+begin
+  select s.execution_id, s.step_number into v_step from tenure.steps s where s.job_id = p_job_id;
+  if not found then
+    return;
+  end if;
+  perform from tenure.executions e where e.execution_id = v_step.execution_id for no key update skip locked;
+  if found then
+    perform tenure.chain_append(p_now, p_actor, array[(v_step.execution_id, 'step_progress', v_step.step_number, p_progress)::tenure.execution_told]);
+  end if;
+end
+$$;
+
 -- What the ends of these jobs mean for their steps, and what follows from that. The caller holds the executions and their targets.
 create or replace function tenure.executions_follow(p_now timestamptz, p_actor text, p_ids uuid[], p_job_ids uuid[]) returns void
 language plpgsql
@@ -110,8 +128,8 @@ begin
            case
              when a.state = 'succeeded' then 'succeeded'
              -- It had begun and was taken away from whoever ran it: nobody knows how far it came, and it may not come twice.
-             when s.effects = 'once' and a.started_at is not null and (a.error_code in ('stale_timeout', 'cancelled_by_force') or a.outcome = 'renewals_exceeded'
-               or (a.outcome = 'cancelled' and a.error_class in ('lease', 'timeout'))) then 'unknown'
+             when s.effects = 'once' and a.started_at is not null and (a.error_code = 'stale_timeout' or a.outcome = 'renewals_exceeded'
+               or (a.outcome = 'cancelled' and a.error_class in ('lease', 'timeout', 'force'))) then 'unknown'
              when a.state = 'cancelled' then case when a.started_at is null and e.stopping is not null then 'skipped' else 'cancelled' end
              else 'failed'
            end as becomes,
@@ -138,8 +156,8 @@ begin
     cross join lateral (
       select (d.execution_id, case when d.final then case d.becomes when 'succeeded' then 'step_completed' else 'step_' || d.becomes end else 'step_retrying' end, d.step_number,
               -- The record of the attempt has the rest.
-              case when d.state = 'succeeded' and d.result is null and d.result_ref is null then jsonb_build_object('run', d.run, 'worker', d.owner, 'started_at', d.started_at)
-              else jsonb_strip_nulls(jsonb_build_object('run', d.run, 'worker', d.owner, 'started_at', d.started_at, 'outcome', d.outcome, 'error_code', d.error_code,
+              case when d.state = 'succeeded' and d.result is null and d.result_ref is null then jsonb_build_object('run', d.run, 'worker', d.owner, 'leased_at', d.leased_at, 'started_at', d.started_at)
+              else jsonb_strip_nulls(jsonb_build_object('run', d.run, 'worker', d.owner, 'leased_at', d.leased_at, 'started_at', d.started_at, 'outcome', d.outcome, 'error_code', d.error_code,
                 'error_class', d.error_class, 'error_message', left(d.error_message, 500), 'result_bytes', d.result_bytes, 'result_hash', tenure.text_hash(d.result::text), 'result_ref', d.result_ref,
                 'next_due', d.next_due)) end)::tenure.execution_told as told) x
    where d.final or d.state = 'retry_waiting';

@@ -84,6 +84,7 @@ declare
   v_told    tenure.execution_told[];
   v_hand    record;
   v_did     text;
+  v_what    text;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
   for v_row in
@@ -128,7 +129,15 @@ begin
   for v_exec in
     select e.* from tenure.executions e where e.next_at <= v_now and e.tenant_id = any (v_tenants) order by e.next_at limit p_limit for no key update skip locked
   loop
-    v_did := tenure.execution_look(v_now, v_exec);
+    -- What is wrong with one keeps nobody else waiting: it is looked at again in a while.
+    begin
+      v_did := tenure.execution_look(v_now, v_exec);
+    exception when others then
+      get stacked diagnostics v_what = message_text;
+      raise warning 'execution % could not be looked at: %', v_exec.execution_id, v_what;
+      update tenure.executions e set next_at = v_now + interval '1 minute' where e.execution_id = v_exec.execution_id;
+      v_did := 'looked';
+    end;
     v_sum := jsonb_set(v_sum, array[v_did], to_jsonb((v_sum ->> v_did)::integer + 1));
   end loop;
   return v_sum;

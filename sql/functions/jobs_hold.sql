@@ -193,6 +193,7 @@ begin
   update tenure.active a set progress = p_progress, progress_at = v_now
    where a.job_id = p_job_id and a.token = p_token
   returning a.cancel_requested_at is not null into v_cancel;
+  perform tenure.step_progress(v_now, v_caller.principal, p_job_id, p_progress);
   return jsonb_build_object('job_id', p_job_id, 'state', 'in_progress', 'started_at', v_start.started_at, 'cancel_requested', coalesce(v_cancel, false));
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;

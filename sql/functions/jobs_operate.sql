@@ -143,7 +143,7 @@ begin
       if found then
         select l.owner, l.leased_at, l.principal into v_end.owner, v_end.leased_at, v_end.holder from tenure.leases l where l.token = v_held.token and l.lane = v_held.lane;
         v_end := (p_job_id, p_caller.tenant_id, v_held.lane, v_held.run, v_held.attempt, v_held.token, v_end.owner, coalesce(v_end.leased_at, v_held.started_at, p_now), v_held.started_at, v_held.due,
-          p_now, p_caller.principal, p_reason, 'cancelled', 'cancelled_by_force', null, null, null, null, null, v_end.holder)::tenure.run_end;
+          p_now, p_caller.principal, p_reason, 'cancelled', null, 'force', null, null, null, null, v_end.holder)::tenure.run_end;
         perform tenure.job_settle(p_now, p_caller.principal, p_on_behalf_of, array[v_end]);
         perform tenure.lease_shrink(array[v_end]);
         return jsonb_build_object('job_id', p_job_id, 'state', 'cancelled');

@@ -43,6 +43,7 @@ async fn a_healthy_installation_has_no_failures() {
         "transactions",
         "stream",
         "schedules",
+        "executions",
         "partitions",
         "wal",
     ] {

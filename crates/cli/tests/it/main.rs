@@ -25,6 +25,8 @@ mod evidence;
 mod evidence_export;
 mod executions;
 mod executions_bad;
+mod executions_killed;
+mod executions_ledger;
 mod executions_scene;
 mod executors;
 mod first_key;

@@ -12,7 +12,7 @@
 //!
 //! | field | is | without it |
 //! |---|---|---|
-//! | `purpose`* | what it is for, one line; a later plan for the same purpose takes the place of this one only when its submitter says which execution it supersedes | |
+//! | `purpose`* | what it is for, one line only when its submitter says which execution it supersedes | |
 //! | `steps`* | 1 to 1000 steps | |
 //! | `sla_class`* | `fast`, `medium`, `long`: how long it may take | |
 //! | `mode` | `immediate`, `background` | `background` |

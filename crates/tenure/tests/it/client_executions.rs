@@ -133,6 +133,8 @@ async fn a_plan_is_submitted_approved_by_another_and_run_with_its_fences() {
         kinds.iter().all(|kind| events.iter().any(|event| event.kind == *kind)),
         "{events:?}"
     );
+    let last = events.last().expect("an end");
+    assert_eq!(last.kind, "execution_completed");
     // A key that was given is not given again for another plan, though this one is over.
     assert!(ann.submit(&plan).key("k").await.expect("the same").duplicate);
 }

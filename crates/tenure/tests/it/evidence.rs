@@ -113,7 +113,8 @@ async fn a_quorum_and_approvals_of_single_steps_are_in_the_evidence() {
     for who in ["grace", "joan"] {
         decide(&c, id, who, "approve").await;
     }
-    evidence(&c, id, "running").await;
+    // It starts with its first step, and that waits for decisions of its own.
+    evidence(&c, id, "approved").await;
     for who in ["joan", "grace"] {
         decide(&c, id, who, "approve").await;
     }

@@ -157,6 +157,8 @@ async fn each_kind_of_event_is_told_when_it_happens() {
     text["steps"][0]["attempts_max"] = json!(2);
     let bad = id(&submit(&c, "eve", &text, "").await, "execution_id");
     let held = work(&c).await;
+    verb(&c, "job_progress", &held, ", '{\"percent\": 50}'").await;
+    assert_eq!(story(&c, bad).await.last().map(String::as_str), Some("step_progress"));
     verb(&c, "job_fail", &held, ", 'broken'").await;
     assert_eq!(story(&c, bad).await.last().map(String::as_str), Some("step_retrying"));
     db.advance("1 hour").await;
@@ -193,6 +195,7 @@ async fn each_kind_of_event_is_told_when_it_happens() {
         "step_started",
         "step_completed",
         "step_failed",
+        "step_progress",
         "step_retrying",
         "approval_requested",
         "approval_approved",
@@ -219,7 +222,7 @@ async fn each_kind_of_event_is_told_when_it_happens() {
     .iter()
     .map(|row| row.get(0))
     .collect();
-    assert_eq!(steps, ["step_started a", "step_retrying a", "step_failed a"]);
+    assert_eq!(steps, ["step_started a", "step_progress a", "step_retrying a", "step_failed a"]);
     let page: i64 = get(&c, "select count(*) from tenure.execution_timeline($1, 2, 2)", &[&bad]).await;
     assert_eq!(page, 2);
     check_executions(&c).await;

@@ -128,6 +128,19 @@ pub(super) fn schedules(doctor: &Value) -> Finding {
     }
 }
 
+/// An execution whose time has come and that nobody looks at: no server runs its services.
+pub(super) fn executions(doctor: &Value) -> Finding {
+    let late = doctor["executions_late_seconds"].as_f64().unwrap_or_default();
+    match late > SCHEDULE_SECONDS_MAX {
+        true => Finding::warn(
+            "executions",
+            format!("One has been due for {late:.0} s, and no server looks at it."),
+            "Start a server that runs the services: tenure serve",
+        ),
+        false => Finding::ok("executions", "Nothing that is due waits for a server."),
+    }
+}
+
 /// The newest partition is made ahead of time; one that lies far back means that nobody looks after them.
 pub(super) fn partitions(jobs: &[Partition], keys: &[ConfigEntry], now: Timestamp) -> Finding {
     let days = keys

@@ -76,6 +76,7 @@ async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
     findings.push(database::transactions(&doctor));
     findings.push(database::stream(&doctor));
     findings.push(database::schedules(&doctor));
+    findings.push(database::executions(&doctor));
     // Partitions are told about by the database alone.
     if session.remote().is_none() {
         let jobs = session
