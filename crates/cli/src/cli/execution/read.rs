@@ -7,7 +7,8 @@ use tenure::store::executions::{self, ExecutionFilter};
 use tenure::store::steps;
 use uuid::Uuid;
 
-use super::submit::{AT_ONCE, level_in_words, parked_in_words};
+use super::submit::{level_in_words, parked_in_words};
+use super::wait::AT_ONCE;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, json_of, printable, shown};

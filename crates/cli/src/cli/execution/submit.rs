@@ -1,7 +1,5 @@
 //! `tenure execution submit` and `preview`.
 
-use std::time::Duration;
-
 use clap::Args;
 use serde_json::{Value, json};
 use tenure::store::executions::{self, Submission};
@@ -222,6 +220,3 @@ pub(super) fn level_in_words(level: &Value) -> String {
     };
     format!("{level}: {meaning}")
 }
-
-/// The wait of a command that waits for nothing.
-pub(super) const AT_ONCE: Duration = Duration::ZERO;

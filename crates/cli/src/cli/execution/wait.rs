@@ -18,6 +18,9 @@ const WAIT_SECONDS_MAX: u32 = 86_400;
 const POLL_FIRST: Duration = Duration::from_millis(100);
 const POLL_LAST: Duration = Duration::from_secs(1);
 
+/// For a command that waits for nothing.
+pub(super) const AT_ONCE: Duration = Duration::ZERO;
+
 /// Until when to wait.
 pub(super) fn until(wait: Option<&Number>) -> Outcome<Option<Instant>> {
     let seconds = wait.map(|wait| wait.within("wait", 0..=WAIT_SECONDS_MAX)).transpose()?;

@@ -13,7 +13,7 @@ use tenure_core::codes;
 use uuid::Uuid;
 
 use super::read::{lock_of, took};
-use super::submit::AT_ONCE;
+use super::wait::AT_ONCE;
 use crate::connect::Session;
 use crate::errors::{Failure, Outcome};
 use crate::output::{Column, Format, printable, shown, table_of};
