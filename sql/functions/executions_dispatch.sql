@@ -7,18 +7,22 @@ create or replace function tenure.steps_dispatch(
 language plpgsql
 set jit = off
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_execs   uuid[] := p_execs;
   v_numbers integer[] := p_numbers;
+  v_asks    boolean;
   v_go      record;
   v_made    record;
 begin
   refused_execs := '{}';
   refused_numbers := '{}';
   -- Steps that need an approval of their own, and have none yet.
-  if exists (select from unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n where s.approval_level = 3) then
+  v_asks := exists (select from unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n where s.approval_level = 3);
+  if v_asks then
     v_go := tenure.steps_ask(p_now, p_execs, p_numbers, told);
     told := v_go.told; v_execs := v_go.execs; v_numbers := v_go.numbers;
   end if;
@@ -35,9 +39,11 @@ begin
   end if;
   told := told || tenure.executions_start(p_now, p_actor, v_execs);
 
-  update tenure.approvals a set consumed_at = greatest(p_now, a.decided_at)
-    from unnest(v_execs, v_numbers) t (e, n)
-   where a.execution_id = t.e and a.step_number = t.n and a.state = 'approved' and a.consumed_at is null;
+  if v_asks then
+    update tenure.approvals a set consumed_at = greatest(p_now, a.decided_at)
+      from unnest(v_execs, v_numbers) t (e, n)
+     where a.execution_id = t.e and a.step_number = t.n and a.state = 'approved' and a.consumed_at is null;
+  end if;
   for v_go in
     select s.tenant_id, array_agg(s.execution_id order by s.execution_id, s.step_number) as execs, array_agg(s.step_number order by s.execution_id, s.step_number) as numbers
       from unnest(v_execs, v_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
@@ -107,7 +113,8 @@ begin
   ), judged as (
     select w.*, w.lock_target is null or p_granted or (
              not exists (select from tenure.locks l where l.tenant_id = w.tenant_id and l.target = w.lock_target and (l.action in ('', w.lock_action) or w.lock_action = ''))
-             and not exists (select from tenure.steps b where b.tenant_id = w.tenant_id and b.lock_target = w.lock_target and b.state = 'blocked')
+             -- One look into the line, never a table of all of it.
+             and (select true from tenure.steps b where b.tenant_id = w.tenant_id and b.lock_target = w.lock_target and b.state = 'blocked' limit 1) is null
              and case when w.lock_action = '' then row_number() over at_target = 1
                       else count(*) filter (where w.lock_action = '') over at_target = 0 and row_number() over (partition by w.tenant_id, w.lock_target, w.lock_action order by w.priority desc, w.place) = 1 end) as granted
       from wanted w
@@ -155,9 +162,10 @@ begin
     return '{}';
   end if;
   with used as (
+    -- No join: beside many approvals a small table of old looks as if it were best read as a whole.
     update tenure.approvals a set consumed_at = greatest(p_now, a.decided_at)
-      from tenure.executions e
-     where e.execution_id = any (v_ids) and a.execution_id = e.execution_id and a.step_number is null and a.plan_hash = e.plan_hash and a.state = 'approved' and a.consumed_at is null
+     where a.execution_id = any (v_ids) and a.step_number is null and a.state = 'approved' and a.consumed_at is null
+       and a.plan_hash = (select e.plan_hash from tenure.executions e where e.execution_id = a.execution_id)
     returning a.execution_id, a.approval_id, a.consumed_at
   )
   select array_agg(u.consumed_at order by u.execution_id) as times, array_agg(u.execution_id order by u.execution_id) as ids,
@@ -259,6 +267,8 @@ create or replace function tenure.lock_hand_over(
 language plpgsql
 set jit = off
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -49,6 +49,8 @@ language plpgsql
 set lock_timeout = '1s'
 set jit = off
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
@@ -74,6 +76,8 @@ create or replace function tenure.steps_end(p_now timestamptz, p_actor text, p_j
 language plpgsql
 set jit = off
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -116,6 +120,8 @@ create or replace function tenure.executions_follow(p_now timestamptz, p_actor t
 language plpgsql
 set jit = off
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -134,10 +140,11 @@ begin
              else 'failed'
            end as becomes,
            case when a.attempt > 1 then (select min(x.started_at) from tenure.attempts x where x.job_id = s.job_id) else a.started_at end as first_started_at
-      from tenure.steps s
+      -- By their jobs, whatever the planner thinks of the size of plans: else each end reads all steps of its execution.
+      from (select s.* from tenure.steps s where s.job_id = any (p_job_ids) offset 0) s
       join tenure.executions e on e.execution_id = s.execution_id
       cross join lateral (select a.* from tenure.attempts a where a.job_id = s.job_id order by a.run desc limit 1) a
-     where s.job_id = any (p_job_ids) and s.state = 'running' and s.execution_id = any (p_ids)
+     where s.state = 'running' and s.execution_id = any (p_ids)
   ), changed as (
     update tenure.steps s
        set state = case when d.final then d.becomes else s.state end, attempt = greatest(d.attempt, s.attempt), worker = coalesce(d.owner, s.worker), started_at = coalesce(s.started_at, d.first_started_at),
@@ -177,6 +184,8 @@ create or replace function tenure.executions_advance(p_now timestamptz, p_actor 
 language plpgsql
 set jit = off
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -204,7 +213,8 @@ begin
     )
     select array_agg(g.tenant_id order by g.tenant_id, g.target) as tenants, array_agg(g.target order by g.tenant_id, g.target) as targets into v_freed
       from (select distinct g.tenant_id, g.target from gone g) g
-     where exists (select from tenure.steps w where w.tenant_id = g.tenant_id and w.lock_target = g.target and w.state = 'blocked');
+     -- One look into the line, never a join with all of it.
+     where (select true from tenure.steps w where w.tenant_id = g.tenant_id and w.lock_target = g.target and w.state = 'blocked' limit 1);
     v_execs := '{}'; v_numbers := '{}';
     for v_at in 1 .. coalesce(cardinality(v_freed.targets), 0) loop
       v_hand := tenure.lock_hand_over(p_now, p_actor, v_freed.tenants[v_at], v_freed.targets[v_at], v_told);
@@ -234,6 +244,8 @@ create or replace function tenure.steps_over(
 language plpgsql
 set jit = off
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -51,7 +51,7 @@ pub(super) fn welcome(
     }
     line(
         "services",
-        "scheduler, reaper, retention, archive, subscriptions and webhooks run here",
+        "scheduler, executions, reaper, retention, archive, subscriptions and webhooks run here",
     );
     let (enqueue, wait) = match worker {
         true => {

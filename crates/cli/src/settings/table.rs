@@ -64,7 +64,7 @@ pub(crate) const ALL: &[Setting] = &[
     setting("tls_key",           &["TENURE_TLS_KEY"],           None,                   Takes("FILE"),
         "The key of the certificate, as PEM"),
     setting("no_services",       &["TENURE_NO_SERVICES"],       Some("false"),          Switch,
-        "Leave scheduler, reaper, retention, archive, subscriptions and webhooks to another process"),
+        "Leave scheduler, executions, reaper, retention, archive, subscriptions and webhooks to another process"),
     setting("webhook_allow",     &["TENURE_WEBHOOK_ALLOW"],     Some(""),               Takes("NETWORKS"),
         "Networks that webhooks may go to though they are private, and without TLS too, such as 10.0.0.0/8,::1/128"),
     setting("log",               &["TENURE_LOG", "RUST_LOG"],   Some("info"),           Takes("LEVEL"),

@@ -41,6 +41,7 @@ mod kinds;
 mod leases;
 mod limits;
 mod locks;
+mod locks_order;
 mod metrics;
 mod metrics_executions;
 mod migrate;
