@@ -160,7 +160,8 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_ids  uuid[] := array(select e.execution_id from tenure.executions e where e.execution_id = any (p_execs) and e.state = 'approved');
+  -- By their ids, never by their state: many may be in it.
+  v_ids  uuid[] := array(select e.execution_id from (select e.* from tenure.executions e where e.execution_id = any (p_execs) offset 0) e where e.state = 'approved');
   v_used record;
 begin
   if cardinality(v_ids) = 0 then

@@ -63,11 +63,12 @@ begin
     join (select distinct x.tenant_id, x.lock_target
             from (select s.tenant_id, s.lock_target from tenure.steps s where s.job_id = any (p_job_ids) and s.lock_target is not null
                   union all
+                  -- From the ends to what needs them, and in no other order: the steps that wait may be many.
                   select d.tenant_id, d.lock_target
-                    from tenure.steps s
-                    join tenure.step_needs n on n.execution_id = s.execution_id and n.needs_number = s.step_number
-                    join tenure.steps d on d.execution_id = n.execution_id and d.step_number = n.step_number
-                   where s.job_id = any (p_job_ids) and d.lock_target is not null and d.state = 'waiting') x) w on w.tenant_id = t.tenant_id and w.lock_target = t.target
+                    from (select s.execution_id, s.step_number from tenure.steps s where s.job_id = any (p_job_ids) offset 0) s
+                    cross join lateral (select n.step_number from tenure.step_needs n where n.execution_id = s.execution_id and n.needs_number = s.step_number offset 0) n
+                    cross join lateral (select d.tenant_id, d.lock_target, d.state from tenure.steps d where d.execution_id = s.execution_id and d.step_number = n.step_number offset 0) d
+                   where d.lock_target is not null and d.state = 'waiting') x) w on w.tenant_id = t.tenant_id and w.lock_target = t.target
    order by t.tenant_id, t.target for no key update of t;
   return true;
 exception when lock_not_available or deadlock_detected then
@@ -358,7 +359,8 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_ids   uuid[] := array(select e.execution_id from tenure.executions e where e.execution_id = any (p_ids) and e.state = 'running' and e.steps_open = 0);
+  -- By their ids, never by their state: many may be in it.
+  v_ids   uuid[] := array(select e.execution_id from (select e.* from tenure.executions e where e.execution_id = any (p_ids) offset 0) e where e.state = 'running' and e.steps_open = 0);
   v_ended record;
 begin
   if cardinality(v_ids) = 0 then
