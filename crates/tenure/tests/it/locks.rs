@@ -97,7 +97,6 @@ async fn what_is_no_lock_is_refused() {
         ":a",
         "host:",
         "host: ",
-        "ho st:a",
         "host:a:b:c",
         "host:a%b",
         "host:a\tb",
