@@ -1153,6 +1153,8 @@ CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_acto
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
@@ -1177,6 +1179,8 @@ CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
@@ -1186,6 +1190,8 @@ CREATE FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) RETURNS b
     SET lock_timeout TO '1s'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
@@ -1790,6 +1796,8 @@ CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor te
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
@@ -1887,6 +1895,11 @@ CREATE FUNCTION tenure.metrics_database(p_tenants integer[], p_now timestamp wit
 
 -- metrics_events(integer[], timestamp with time zone, integer, xid8, xid8); Type: FUNCTION
 CREATE FUNCTION tenure.metrics_events(p_tenants integer[], p_now timestamp with time zone, p_epoch integer, p_from xid8, p_to xid8, OUT counts jsonb, OUT samples jsonb) RETURNS record
+    LANGUAGE sql
+    AS $$...$$;
+
+-- metrics_executions(integer[], timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_executions(p_tenants integer[], p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
     LANGUAGE sql
     AS $$...$$;
 
@@ -2649,6 +2662,11 @@ CREATE FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_numb
     LANGUAGE sql STABLE
     AS $$...$$;
 
+-- step_progress(timestamp with time zone, text, uuid, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- steps_ask(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
@@ -2659,6 +2677,8 @@ CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor te
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
@@ -2667,6 +2687,8 @@ CREATE FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
@@ -2696,6 +2718,8 @@ CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[]
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
@@ -6107,6 +6131,9 @@ REVOKE ALL ON FUNCTION tenure.metrics_database(p_tenants integer[], p_now timest
 -- FUNCTION metrics_events(p_tenants integer[], p_now timestamp with time zone, p_epoch integer, p_from xid8, p_to xid8, OUT counts jsonb, OUT samples jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics_events(p_tenants integer[], p_now timestamp with time zone, p_epoch integer, p_from xid8, p_to xid8, OUT counts jsonb, OUT samples jsonb) FROM PUBLIC;
 
+-- FUNCTION metrics_executions(p_tenants integer[], p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_executions(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION metrics_lanes(p_tenants integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics_lanes(p_tenants integer[]) FROM PUBLIC;
 
@@ -6459,6 +6486,9 @@ GRANT ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) TO ten
 
 -- FUNCTION step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) FROM PUBLIC;
+
+-- FUNCTION step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb) FROM PUBLIC;
 
 -- FUNCTION steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
