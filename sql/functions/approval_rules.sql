@@ -14,14 +14,16 @@ as $$
   select coalesce((select p.kind from tenure.principals p where p.tenant_id in (p_tenant_id, 0) and p.name = p_principal order by p.tenant_id desc limit 1), 'agent')
 $$;
 
--- The rule for each step of a plan. The built-in rule comes last: reading is free, modifying needs one approval, deploying a plan review.
-create or replace function tenure.plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb)
+-- The rule for each step of a plan: where several stand behind it, the strictest that holds for one of them. The built-in rule comes last: reading is free, modifying needs one approval,
+-- deploying a plan review.
+create or replace function tenure.plan_rules(p_tenant_id integer, p_requesters text[], p_plan jsonb)
 returns table (step_number integer, rule text, level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb)
 language sql stable
 as $$
-  select s.step_number, coalesce(r.name, 'default'), greatest(coalesce(r.level, tenure.class_reach(s.action_class) - 1), coalesce((p_plan ->> 'approval_level')::integer, 0)),
+  select distinct on (s.step_number) s.step_number, coalesce(r.name, 'default'), greatest(coalesce(r.level, tenure.class_reach(s.action_class) - 1), coalesce((p_plan ->> 'approval_level')::integer, 0)),
          coalesce(r.roles, '{}'), coalesce(r.quorum, 1), coalesce(r.expires_seconds, 86400), r.start_window
     from tenure.plan_steps(p_plan) s
+    cross join unnest(p_requesters) q (requester)
     left join lateral (
       select r.name, r.level::integer, r.roles, r.quorum::integer, r.expires_seconds, r.start_window
         from tenure.approval_rules r
@@ -30,25 +32,27 @@ as $$
          and (r.target_types is null or tenure.matches_any(s.target_type, r.target_types))
          and (r.target_refs is null or tenure.matches_any(s.target_ref, r.target_refs))
          and (r.sla_classes is null or p_plan ->> 'sla_class' = any (r.sla_classes))
-         and (r.requesters is null or tenure.matches_any(p_requester, r.requesters))
-         and (r.requester_kinds is null or tenure.principal_kind(p_tenant_id, p_requester) = any (r.requester_kinds))
+         and (r.requesters is null or tenure.matches_any(q.requester, r.requesters))
+         and (r.requester_kinds is null or tenure.principal_kind(p_tenant_id, q.requester) = any (r.requester_kinds))
        order by r.position limit 1) r on true
+   order by s.step_number, 3 desc, 5 desc
 $$;
 
 -- What the rules ask for a plan as a whole: the strictest of its steps decides, and names its rule; the roles of all who ask for an approval count, and the greatest quorum:
 -- nobody gets around a rule by adding a step of another.
 create or replace function tenure.plan_terms(
-  p_tenant_id integer, p_requester text, p_plan jsonb,
+  p_tenant_id integer, p_requesters text[], p_plan jsonb,
   out level integer, out rule text, out roles text[], out quorum integer, out expires_seconds integer, out start_window jsonb)
 language plpgsql stable
 as $$
 begin
-  with rules as materialized (select r.* from tenure.plan_rules(p_tenant_id, p_requester, p_plan) r),
+  with rules as materialized (select r.* from tenure.plan_rules(p_tenant_id, p_requesters, p_plan) r),
        top as (select r.* from rules r order by r.level desc, r.quorum desc, r.step_number limit 1)
   select t.level, t.rule,
          array(select distinct x from (select unnest(r.roles) as x from rules r where r.level > 0 union all select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]'))) y order by x),
          (select max(r.quorum) from rules r where r.level > 0 or t.level = 0), (select min(r.expires_seconds) from rules r),
-         coalesce(t.start_window, (select r.start_window from rules r where r.start_window is not null order by r.step_number limit 1))
+         (select case when count(*) = 1 then jsonb_agg(w.start_window) -> 0 when count(*) > 1 then jsonb_agg(w.start_window order by w.start_window::text) end
+            from (select distinct r.start_window from rules r where r.start_window is not null) w)
     into level, rule, roles, quorum, expires_seconds, start_window
     from top t;
 end
@@ -76,11 +80,44 @@ begin
 end
 $$;
 
+-- Who stands behind an execution: who asked, on whose behalf if that is somebody we know, and whoever asked for those that it retries.
+create or replace function tenure.execution_requesters(p_tenant_id integer, p_principal text, p_on_behalf_of text, p_retry_of uuid) returns text[]
+language sql stable
+as $$
+  with recursive runs (requested_by, on_behalf_of, retry_of) as (
+    select p_principal, nullif(p_on_behalf_of, ''), p_retry_of
+    union all
+    select e.requested_by, e.on_behalf_of, e.retry_of from runs r join tenure.executions e on e.execution_id = r.retry_of
+  )
+  select array(select r.requested_by from runs r
+               union
+               select r.on_behalf_of from runs r where exists (select from tenure.principals p where p.tenant_id in (p_tenant_id, 0) and p.name = r.on_behalf_of))
+$$;
+
+-- When all of several windows are open next; null when that never happens within a year of weeks.
+create or replace function tenure.windows_open(p_windows jsonb, p_now timestamptz) returns timestamptz
+language plpgsql stable
+as $$
+declare
+  v_at   timestamptz := p_now;
+  v_next timestamptz;
+begin
+  for v_round in 1 .. 400 loop
+    select max(tenure.window_opens(w, v_at)) into v_next from jsonb_array_elements(p_windows) w;
+    if v_next = v_at then
+      return v_at;
+    end if;
+    v_at := v_next;
+  end loop;
+  return 'infinity';
+end
+$$;
+
 -- When a window is open next: now, if it is. Days are those on which it opens, 1 for Monday; it may reach past midnight.
 create or replace function tenure.window_opens(p_window jsonb, p_now timestamptz) returns timestamptz
 language sql stable
 as $$
-  select case when p_window is null then p_now else (
+  select case when p_window is null then p_now when jsonb_typeof(p_window) = 'array' then tenure.windows_open(p_window, p_now) else (
     select greatest(p_now, o.opens)
       from (select ((d.day + (p_window ->> 'from')::time) at time zone coalesce(p_window ->> 'zone', 'UTC')) as opens,
                    ((d.day + (p_window ->> 'to')::time + case when (p_window ->> 'to')::time <= (p_window ->> 'from')::time then interval '1 day' else interval '0' end)

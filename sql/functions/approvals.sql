@@ -71,10 +71,13 @@ declare
   v_exec     tenure.executions;
   v_who      record;
   v_missing  text[];
+  -- Masking may lengthen it.
+  v_comment  text := tenure.cut_text(tenure.mask_text(p_comment), tenure.limit_of('error_message_bytes_max')::integer);
   v_result   text;
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   perform tenure.check_word('value_unknown', 'decision', p_decision, array['approve', 'reject']);
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
@@ -123,9 +126,9 @@ begin
   end if;
 
   insert into tenure.approval_votes (approval_id, principal, tenant_id, decision, plan_hash, comment, auth_method, source, roles, level, on_behalf_of, at)
-  values (p_approval_id, v_caller.principal, v_caller.tenant_id, p_decision, p_plan_hash, tenure.mask_text(p_comment), v_who.auth_method, v_who.source, v_who.roles, v_who.level, nullif(p_on_behalf_of, ''), v_now);
+  values (p_approval_id, v_caller.principal, v_caller.tenant_id, p_decision, p_plan_hash, v_comment, v_who.auth_method, v_who.source, v_who.roles, v_who.level, nullif(p_on_behalf_of, ''), v_now);
   perform tenure.chain_append(v_now, v_caller.principal, array[(v_exec.execution_id, 'approval_vote', v_approval.step_number, jsonb_strip_nulls(jsonb_build_object('approval_id', p_approval_id, 'decision', p_decision,
-    'plan_hash', p_plan_hash, 'comment', tenure.mask_text(p_comment), 'auth_method', v_who.auth_method, 'source', v_who.source, 'roles', v_who.roles, 'level', v_who.level)))::tenure.execution_told]);
+    'plan_hash', p_plan_hash, 'comment', v_comment, 'auth_method', v_who.auth_method, 'source', v_who.source, 'roles', v_who.roles, 'level', v_who.level)))::tenure.execution_told]);
   -- Every role must be there among those who approve, and as many as the quorum asks for.
   v_missing := array(select r from unnest(v_approval.roles) r
                       where not exists (select from tenure.approval_votes v where v.approval_id = p_approval_id and v.decision = 'approve' and r = any (v.roles)));
@@ -135,7 +138,7 @@ begin
     else 'pending' end;
   update tenure.approvals a
      set given = a.given + case p_decision when 'approve' then 1 else 0 end, state = v_result,
-         decided_at = case when v_result <> 'pending' then greatest(v_now, a.created_at) end, decided_by = case when v_result <> 'pending' then v_caller.principal end, reason = tenure.mask_text(p_comment)
+         decided_at = case when v_result <> 'pending' then greatest(v_now, a.created_at) end, decided_by = case when v_result <> 'pending' then v_caller.principal end, reason = v_comment
    where a.approval_id = p_approval_id
   returning a.* into v_approval;
   perform tenure.approval_act(v_now, v_caller.principal, v_approval, null);

@@ -36,7 +36,7 @@ begin
                  'error_code', r.error_code, 'error_class', r.error_class, 'error_message', r.error_message, 'result', r.result, 'result_ref', r.result_ref))
           from tenure.steps s
           -- Also of jobs that the step had before, as long as they are kept.
-          join tenure.jobs j on j.workflow_id = p_execution_id and j.tenant_id = v_row.tenant_id and j.source_system = 'tenure.execution' and j.idempotency_key = 'step ' || p_execution_id || ' ' || s.step_number
+          join tenure.jobs j on j.workflow_id = p_execution_id and j.tenant_id = v_row.tenant_id and j.source_system = 'tenure.execution' and j.enqueued_by = 'execution' and j.idempotency_key = 'step ' || p_execution_id || ' ' || s.step_number
           join tenure.attempts r on r.job_id = j.job_id
          where s.execution_id = p_execution_id
         union all

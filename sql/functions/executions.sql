@@ -22,6 +22,18 @@ begin
 end
 $$;
 
+-- Refuses a transaction whose snapshot is older than the statement: it shows neither who waits nor what is free by now.
+create or replace function tenure.check_isolation() returns void
+language plpgsql
+as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform tenure.refuse('state_conflict', format('Executions and locks cannot be changed in a %s transaction.', current_setting('transaction_isolation')),
+      'Its snapshot shows neither who waits nor what is free by now.', 'Do it in a read committed transaction, which is the default.');
+  end if;
+end
+$$;
+
 -- The limits of an SLA class and an action class: the tenant's own, else the installation's.
 create or replace function tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) returns tenure.timeout_policies
 language plpgsql stable
@@ -44,32 +56,19 @@ as $$
     'target_type', p_target_type, 'plan_hash', p_plan_hash, 'fence', p_fence))
 $$;
 
--- Makes the lanes of a plan's steps ready: whoever submits must be allowed to enqueue just that, and leases last as long as steps do.
+-- Makes the lanes of a plan's steps ready: whoever submits must be allowed to enqueue just that.
 create or replace function tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) returns void
 language plpgsql
 as $$
 declare
-  v_use    record;
-  v_lane   integer;
-  v_lanes  integer[] := '{}';
-  v_lease  integer;
-  v_policy tenure.timeout_policies;
+  v_use   record;
+  v_lane  integer;
+  v_lanes integer[] := '{}';
 begin
-  for v_use in
-    select s.kind, s.executor, max(s.timeout_seconds) as seconds, array_agg(distinct s.action_class) as classes, bool_or(s.timeout_seconds is null) as open
-      from tenure.plan_steps(p_plan) s group by s.kind, s.executor order by s.kind, s.executor
-  loop
+  for v_use in select distinct s.kind, s.executor from tenure.plan_steps(p_plan) s order by s.kind, s.executor loop
     v_lane := tenure.lane_ensure(p_caller, v_use.kind, v_use.executor);
     v_lanes := v_lanes || v_lane;
-    -- A lease outlasts the step, and twice what nineteen of twenty steps of the kind took of late.
-    select max(p.lease_ms) / 1000 into v_lease from unnest(v_use.classes) c cross join lateral tenure.timeout_policy(p_caller.tenant_id, p_plan ->> 'sla_class', c) p;
-    v_lease := least(greatest(case when v_use.open then v_lease end, v_use.seconds + 10, (
-      select (2 * percentile_disc(0.95) within group (order by d.duration_ms) / 1000)::integer
-        from (select s.duration_ms from tenure.steps s
-               where s.tenant_id = p_caller.tenant_id and s.kind = v_use.kind and s.ended_at is not null and s.duration_ms is not null order by s.ended_at desc limit 100) d)),
-      tenure.limit_of('lease_seconds_max'));
-    update tenure.lanes l set stepped = true, timed = true, lease_seconds_min = greatest(l.lease_seconds_min, v_lease)
-     where l.lane = v_lane and not (l.stepped and l.timed and l.lease_seconds_min >= v_lease);
+    update tenure.lanes l set stepped = true, timed = true where l.lane = v_lane and not (l.stepped and l.timed);
   end loop;
   perform tenure.check_enqueue_rights(p_caller, v_lanes);
 end
@@ -109,10 +108,12 @@ declare
   v_key    text := p_key;
   v_old    tenure.executions;
   v_new    tenure.executions;
+  v_other  uuid;
   v_difference jsonb;
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
@@ -145,6 +146,10 @@ begin
       return tenure.submission_shown(v_old, false, true, null);
     end if;
     perform tenure.check_supersedes(v_caller, v_old, v_plan);
+    select e.execution_id into v_other from tenure.executions e where e.tenant_id = v_caller.tenant_id and e.idempotency_key = v_key and e.key_held and e.execution_id <> p_supersedes;
+    if found then
+      perform tenure.refuse('key_taken', format('The key belongs to execution %s.', v_other), 'What supersedes another is new; nothing was cancelled.', 'Use another key.');
+    end if;
     v_difference := tenure.plan_difference((select p.plan_snapshot from tenure.plans p where p.execution_id = v_old.execution_id), v_plan);
     perform tenure.execution_call_off(v_now, v_caller.principal, v_old.execution_id, 'superseded', format('A new plan, %s, takes its place.', v_hash));
   end if;
@@ -200,12 +205,14 @@ declare
   v_terms  record;
   v_policy tenure.timeout_policies;
   v_class  text;
+  v_asking text[];
   v_row    tenure.executions;
   v_steps  tenure.plan_step[];
 begin
   select array_agg(s order by s.step_number) into v_steps from tenure.plan_steps(p_plan) s;
   select s.action_class into v_class from unnest(v_steps) s order by tenure.class_reach(s.action_class) desc limit 1;
-  v_terms := tenure.plan_terms(p_caller.tenant_id, p_caller.principal, p_plan);
+  v_asking := tenure.execution_requesters(p_caller.tenant_id, p_caller.principal, p_on_behalf_of, p_retry_of);
+  v_terms := tenure.plan_terms(p_caller.tenant_id, v_asking, p_plan);
   v_policy := tenure.timeout_policy(p_caller.tenant_id, p_plan ->> 'sla_class', v_class);
   loop
     select e.* into v_row from tenure.executions e where e.tenant_id = p_caller.tenant_id and e.idempotency_key = p_key and e.key_held;
@@ -237,12 +244,22 @@ begin
     -- Somebody was quicker.
     continue when not found;
     insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, executor, payload, payload_ref, effects, attempts_max, timeout_seconds,
-      renewals_max, priority, approval_level, rule, approval_roles, approval_quorum, approval_seconds, lock_target, lock_action, compensation_note, needs_left)
+      renewals_max, lease_seconds, priority, approval_level, rule, approval_roles, approval_quorum, approval_seconds, lock_target, lock_action, compensation_note, needs_left)
+    -- A lease outlasts the step, and twice what nineteen of twenty steps of the kind took of late.
+    with kinds as materialized (
+      select u.kind, (select (2 * percentile_disc(0.95) within group (order by d.duration_ms) / 1000)::integer
+                        from (select o.duration_ms from tenure.steps o
+                               where o.tenant_id = p_caller.tenant_id and o.kind = u.kind and o.ended_at is not null and o.duration_ms is not null order by o.ended_at desc limit 100) d) as usual
+        from (select distinct s.kind from unnest(v_steps) s) u
+    )
     select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.payload, s.payload_ref, s.effects, s.attempts_max,
-           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max, v_row.priority, r.level, r.rule,
+           coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max,
+           least(greatest(case when s.timeout_seconds is null then p.lease_ms / 1000 end, coalesce(s.timeout_seconds, p.step_timeout_ms / 1000) + 10, k.usual), tenure.limit_of('lease_seconds_max')),
+           v_row.priority, r.level, r.rule,
            array(select distinct x from unnest(r.roles || array(select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]')))) x order by x), r.quorum, r.expires_seconds, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
       from unnest(v_steps) s
-      join tenure.plan_rules(p_caller.tenant_id, p_caller.principal, p_plan) r on r.step_number = s.step_number
+      join tenure.plan_rules(p_caller.tenant_id, v_asking, p_plan) r on r.step_number = s.step_number
+      join kinds k on k.kind = s.kind
       cross join lateral tenure.timeout_policy(p_caller.tenant_id, v_row.sla_class, s.action_class) p;
     insert into tenure.step_needs (execution_id, needs_number, step_number, tenant_id)
     select v_id, o.step_number, s.step_number, p_caller.tenant_id
@@ -278,7 +295,7 @@ begin
       (p_execution_id, 'execution_approved', null, jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
     perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
   else
-    v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requested_by, v_plan.plan_snapshot);
+    v_terms := tenure.plan_terms(v_row.tenant_id, tenure.execution_requesters(v_row.tenant_id, v_row.requested_by, v_row.on_behalf_of, v_row.retry_of), v_plan.plan_snapshot);
     perform tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
     perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
     perform tenure.chain_append(p_now, p_actor, array[
@@ -322,7 +339,7 @@ declare
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   v_plan := tenure.plan_check(p_plan);
-  v_terms := tenure.plan_terms(v_caller.tenant_id, v_caller.principal, v_plan);
+  v_terms := tenure.plan_terms(v_caller.tenant_id, array[v_caller.principal], v_plan);
   select s.action_class into v_class from tenure.plan_steps(v_plan) s order by tenure.class_reach(s.action_class) desc limit 1;
   return jsonb_build_object('plan_hash', tenure.text_hash(p_plan), 'approval_level', v_terms.level, 'rule', v_terms.rule, 'roles', v_terms.roles, 'quorum', v_terms.quorum,
     'expires_seconds', v_terms.expires_seconds, 'window', v_terms.start_window, 'opens_at', tenure.window_opens(v_terms.start_window, v_now),
@@ -334,7 +351,7 @@ begin
                 'lock_key', 'lock:v1:' || v_caller.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end,
                 'held_by', (select l.owner from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = s.lock_target and (l.action in ('', s.lock_action) or s.lock_action = '') limit 1)) order by s.step_number)
                 from tenure.plan_steps(v_plan) s
-                join tenure.plan_rules(v_caller.tenant_id, v_caller.principal, v_plan) r on r.step_number = s.step_number
+                join tenure.plan_rules(v_caller.tenant_id, array[v_caller.principal], v_plan) r on r.step_number = s.step_number
                 cross join lateral tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', s.action_class) p));
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;

@@ -143,6 +143,11 @@ begin
     select told || array_agg((b.execution_id, 'step_blocked', b.step_number, jsonb_strip_nulls(jsonb_build_object('target', b.lock_target, 'held_by',
              (select l.owner from tenure.locks l where l.tenant_id = b.tenant_id and l.target = b.lock_target limit 1))))::tenure.execution_told order by b.execution_id, b.step_number)
       into told from blocked b;
+    -- Nobody holds it, and still somebody waits: whoever is first in that line has been overlooked, or its holder has just expired.
+    update tenure.lock_targets t set owing = true
+      from (select distinct s.tenant_id, s.lock_target from unnest(v_wait.execs, v_wait.numbers) w (e, n) join tenure.steps s on s.execution_id = w.e and s.step_number = w.n) b
+     where t.tenant_id = b.tenant_id and t.target = b.lock_target and not t.owing
+       and not exists (select from tenure.locks l where l.tenant_id = b.tenant_id and l.target = b.lock_target);
   end if;
 end
 $$;
@@ -155,7 +160,8 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_ids  uuid[] := array(select e.execution_id from tenure.executions e where e.execution_id = any (p_execs) and e.state = 'approved');
+  -- By their ids, never by their state: many may be in it.
+  v_ids  uuid[] := array(select e.execution_id from (select e.* from tenure.executions e where e.execution_id = any (p_execs) offset 0) e where e.state = 'approved');
   v_used record;
 begin
   if cardinality(v_ids) = 0 then
@@ -211,7 +217,7 @@ begin
            array_agg(e.priority::integer order by t.place) as priorities, array_agg(s.target_ref order by t.place) as target_refs, array_agg(s.payload_ref order by t.place) as payload_refs,
            array_agg(s.attempts_max::integer order by t.place) as attempts_max, array_agg(e.correlation_id order by t.place) as correlations, array_agg(e.execution_id order by t.place) as workflows,
            array_agg('tenure.execution'::text order by t.place) as systems, array_agg(s.timeout_seconds order by t.place) as timeouts,
-           array_agg(case s.effects when 'once' then 'fail' end order by t.place) as on_lost, array_agg(s.renewals_max order by t.place) as renewals
+           array_agg(case s.effects when 'once' then 'fail' end order by t.place) as on_lost, array_agg(s.renewals_max order by t.place) as renewals, array_agg(s.lease_seconds order by t.place) as leases
       into v_jobs
       from unnest(p_execs, p_numbers) with ordinality t (e, n, place)
       join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
@@ -223,8 +229,10 @@ begin
       perform tenure.refuse('key_taken', 'Another job has the key of the step.', 'Keys that begin with "step" and an execution are for steps.', 'Cancel that job, and retry the execution.');
     end if;
     -- The kind may have got another executor since, and so another lane.
-    update tenure.lanes l set stepped = true
-     where not l.stepped and l.lane = any (array(select distinct j.lane from tenure.jobs j where j.job_id = any (v_new.ids)));
+    -- A lease lasts as long as the step may.
+    update tenure.lanes l set stepped = true, lease_seconds_min = greatest(l.lease_seconds_min, u.lease_seconds)
+      from (select j.lane, max(n.lease_seconds) as lease_seconds from unnest(v_new.ids, v_jobs.leases) n (job_id, lease_seconds) join tenure.jobs j on j.job_id = n.job_id group by j.lane) u
+     where l.lane = u.lane and not (l.stepped and l.lease_seconds_min >= u.lease_seconds);
     with made as (
       update tenure.steps s
          set state = 'running', job_id = n.job_id, queued_at = p_now, dispatches = s.dispatches + 1, blocked_order = null, blocked_at = null
@@ -292,6 +300,10 @@ begin
     end if;
     -- Somebody had it before us, and may have ended it meanwhile.
     continue when not exists (select from tenure.steps s where s.execution_id = v_next.execution_id and s.step_number = v_next.step_number and s.state = 'blocked');
+    if v_exec.state = 'approved' and v_exec.start_before <= p_now then
+      perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed', format('It had to start before %s.', v_exec.start_before));
+      continue;
+    end if;
     update tenure.steps s set state = 'waiting', blocked_order = null, blocked_at = null where s.execution_id = v_next.execution_id and s.step_number = v_next.step_number;
     if v_exec.state = 'approved' and tenure.execution_parks(p_now, v_exec) then
       continue;
@@ -354,8 +366,36 @@ begin
 end
 $$;
 
+-- Holds the targets of steps that may begin. Who is patient waits for whoever holds one of them; who is not is told that not all could be had.
+create or replace function tenure.targets_hold(p_ids uuid[], p_patience text) returns boolean
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_wanted bigint;
+  v_held   bigint;
+begin
+  if p_patience = 'wait' then
+    perform from tenure.lock_targets t
+      join (select distinct s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = any (p_ids) and s.state = 'waiting' and s.needs_left = 0 and s.lock_target is not null) w
+        on w.tenant_id = t.tenant_id and w.lock_target = t.target
+     order by t.tenant_id, t.target for no key update of t;
+    return true;
+  end if;
+  select count(distinct s.lock_target) into v_wanted from tenure.steps s where s.execution_id = any (p_ids) and s.state = 'waiting' and s.needs_left = 0 and s.lock_target is not null;
+  select count(*) into v_held
+    from (select from tenure.lock_targets t
+            join (select distinct s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = any (p_ids) and s.state = 'waiting' and s.needs_left = 0 and s.lock_target is not null) w
+              on w.tenant_id = t.tenant_id and w.lock_target = t.target
+             for no key update of t skip locked) x;
+  return v_held = v_wanted;
+end
+$$;
+
 -- Begins approved executions that may start now. The caller holds them.
-create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[]) returns void
+create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[], p_patience text default 'wait') returns void
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -378,10 +418,11 @@ begin
     return;
   end if;
   update tenure.executions e set parked = null where e.execution_id = any (v_go) and e.parked is not null;
-  perform from tenure.lock_targets t
-    join (select distinct s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = any (v_go) and s.state = 'waiting' and s.needs_left = 0 and s.lock_target is not null) w
-      on w.tenant_id = t.tenant_id and w.lock_target = t.target
-   order by t.tenant_id, t.target for no key update of t;
+  if not tenure.targets_hold(v_go, p_patience) then
+    -- Somebody is busy there: another time.
+    update tenure.executions e set next_at = p_now + interval '500 milliseconds' where e.execution_id = any (v_go);
+    return;
+  end if;
   select coalesce(array_agg(s.execution_id order by s.execution_id, s.step_number), '{}') as execs, coalesce(array_agg(s.step_number order by s.execution_id, s.step_number), '{}') as numbers into v_ready
     from tenure.steps s where s.execution_id = any (v_go) and s.state = 'waiting' and s.needs_left = 0;
   v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, '{}');

@@ -45,32 +45,23 @@ begin
 end
 $$;
 
--- Asks the jobs of an execution to stop: those that wait are cancelled at once, those that are held are asked. Who is in the way is not waited for: the next tick asks again.
+-- Asks the jobs of an execution to stop: those that wait are cancelled at once and together, those that are held are asked. Who is in the way is not waited for: the next tick asks again.
 create or replace function tenure.jobs_stop(p_now timestamptz, p_actor text, p_execution_id uuid, p_reason text) returns void
 language plpgsql
 as $$
-declare
-  v_job record;
 begin
-  for v_job in select s.tenant_id, s.job_id from tenure.steps s where s.execution_id = p_execution_id and s.state = 'running' order by s.job_id loop
-    perform tenure.step_job_stop(p_now, p_actor, v_job.tenant_id, v_job.job_id, p_reason);
-  end loop;
-end
-$$;
-
-create or replace function tenure.step_job_stop(p_now timestamptz, p_actor text, p_tenant_id integer, p_job_id uuid, p_reason text) returns void
-language plpgsql
-set lock_timeout = '200ms'
-as $$
-declare
-  v_caller tenure.caller_identity;
-begin
-  v_caller.tenant_id := p_tenant_id;
-  v_caller.principal := p_actor;
-  perform tenure.job_stop(v_caller, p_now, p_job_id, coalesce(p_reason, 'Its execution stops.'), 'cooperative', null);
-exception
-  -- It has ended meanwhile, or somebody has it in hand: the next look will tell.
-  when sqlstate 'TN014' or sqlstate 'TN023' or lock_not_available or deadlock_detected then null;
+  perform tenure.jobs_take_back(p_now, p_actor, array[p_execution_id], coalesce(p_reason, 'Its execution stops.'));
+  with asked as (
+    update tenure.active a
+       set cancel_requested_at = p_now, cancel_by = p_actor, cancel_reason = coalesce(p_reason, 'Its execution stops.')
+     where a.cancel_requested_at is null and a.job_id in (
+       select h.job_id from tenure.active h
+        where h.job_id = any (array(select s.job_id from tenure.steps s where s.execution_id = p_execution_id and s.state = 'running')) order by h.job_id for no key update skip locked)
+    returning a.job_id, a.run
+  )
+  insert into tenure.events (at, tenant_id, kind, actor, subject, data)
+  select p_now, e.tenant_id, 'job.cancel_requested', p_actor, a.job_id::text, jsonb_build_object('reason', coalesce(p_reason, 'Its execution stops.'), 'run', a.run)
+    from asked a cross join tenure.executions e where e.execution_id = p_execution_id;
 end
 $$;
 
@@ -78,31 +69,47 @@ $$;
 create or replace function tenure.jobs_withdraw(p_now timestamptz, p_actor text, p_ids uuid[]) returns void
 language plpgsql
 as $$
-declare
-  v_job record;
 begin
-  for v_job in select s.tenant_id, s.job_id from tenure.steps s where s.execution_id = any (p_ids) and s.state = 'running' order by s.job_id loop
-    perform tenure.step_job_withdraw(p_now, p_actor, v_job.tenant_id, v_job.job_id);
-  end loop;
+  perform tenure.jobs_take_back(p_now, p_actor, p_ids, 'A step of its execution failed.');
 end
 $$;
 
-create or replace function tenure.step_job_withdraw(p_now timestamptz, p_actor text, p_tenant_id integer, p_job_id uuid) returns void
+-- Cancels the waiting jobs of executions, all in one: what follows from that is followed once. One that somebody claims just now runs.
+create or replace function tenure.jobs_take_back(p_now timestamptz, p_actor text, p_ids uuid[], p_reason text) returns void
 language plpgsql
-set lock_timeout = '200ms'
+set enable_seqscan = off
 as $$
 declare
-  v_end tenure.run_end := tenure.waiting_take(p_job_id, p_tenant_id);
+  v_job  record;
+  v_end  tenure.run_end;
+  v_ends tenure.run_end[] := '{}';
 begin
-  if v_end.lane is not null then
-    v_end.run := v_end.run + 1;
-    v_end.outcome := 'cancelled';
-    v_end.cancel_reason := 'A step of its execution failed.';
-    perform tenure.job_settle(p_now, p_actor, null, array[v_end]);
+  for v_job in
+    select s.tenant_id, s.job_id from tenure.steps s
+     where s.execution_id = any (p_ids) and s.state = 'running' and not exists (select from tenure.active a where a.job_id = s.job_id) order by s.job_id
+  loop
+    v_end := tenure.step_job_take(v_job.tenant_id, v_job.job_id);
+    if v_end.lane is not null then
+      v_end.run := v_end.run + 1;
+      v_end.outcome := 'cancelled';
+      v_end.cancel_reason := p_reason;
+      v_ends := v_ends || v_end;
+    end if;
+  end loop;
+  if cardinality(v_ends) > 0 then
+    perform tenure.job_settle(p_now, p_actor, null, v_ends);
   end if;
+end
+$$;
+
+create or replace function tenure.step_job_take(p_tenant_id integer, p_job_id uuid) returns tenure.run_end
+language plpgsql
+set lock_timeout = '100ms'
+as $$
+begin
+  return tenure.waiting_take(p_job_id, p_tenant_id);
 exception when lock_not_available or deadlock_detected then
-  -- Somebody claims it just now: then it runs.
-  null;
+  return null;
 end
 $$;
 
@@ -143,6 +150,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   perform tenure.check_name('reason', p_reason);
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
@@ -174,6 +182,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   perform tenure.check_name('reason', p_reason);
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
   if v_exec.requested_by <> v_caller.principal then
@@ -204,6 +213,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   perform tenure.check_word('value_unknown', 'verdict', p_verdict, array['succeeded', 'failed', 'retry']);
   perform tenure.check_name('reason', p_reason);
   if p_on_behalf_of is not null then
@@ -245,6 +255,11 @@ begin
     -- The lock was kept: nobody overtakes. It is taken anew, under a greater number.
     delete from tenure.locks l where l.execution_id = p_execution_id and l.step_number = v_step.step_number;
     perform tenure.steps_go_on(v_now, v_caller.principal, p_execution_id, array[v_step.step_number], found or v_step.lock_target is null);
+    -- It may wait for an approval now: then its target is for others.
+    if v_step.lock_target is not null and not exists (select from tenure.locks l where l.execution_id = p_execution_id and l.step_number = v_step.step_number) then
+      perform from tenure.lock_targets t where t.tenant_id = v_exec.tenant_id and t.target = v_step.lock_target for no key update;
+      perform tenure.lock_freed(v_now, v_caller.principal, v_exec.tenant_id, v_step.lock_target);
+    end if;
   else
     -- The targets of what may follow, too.
     if not tenure.executions_hold(array[p_execution_id], array[v_step.job_id]) then
@@ -278,6 +293,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   perform tenure.check_word('value_unknown', 'mode', p_mode, array['resume', 'restart']);
   if p_reason is not null then
     perform tenure.check_name('reason', p_reason);
@@ -292,9 +308,12 @@ begin
   if v_old.retried_as is not null then
     perform tenure.refuse('already_replayed', format('Execution %s was retried as %s.', p_execution_id, v_old.retried_as), 'An execution is retried once; its story goes on there.', 'Look at that execution.');
   end if;
+  if v_old.start_before <= v_now then
+    perform tenure.refuse('range_invalid', format('It had to start before %s.', v_old.start_before), 'A retry keeps to the window of what it retries.', 'Submit the plan again, with another window.');
+  end if;
   update tenure.executions e set key_held = false where e.execution_id = p_execution_id;
   select p.* into v_plan from tenure.plans p where p.execution_id = p_execution_id;
-  v_new := tenure.execution_freeze_plan(v_caller, v_now, v_plan.plan, v_plan.plan_snapshot, v_plan.plan_hash, v_old.idempotency_key, v_old.key_origin, null, null, v_old.metadata, p_on_behalf_of, null, p_execution_id);
+  v_new := tenure.execution_freeze_plan(v_caller, v_now, v_plan.plan, v_plan.plan_snapshot, v_plan.plan_hash, v_old.idempotency_key, v_old.key_origin, v_old.start_after, v_old.start_before, v_old.metadata, p_on_behalf_of, null, p_execution_id);
   if v_new.chain_length > 0 then
     perform tenure.refuse('key_taken', format('The key of execution %s belongs to execution %s now.', p_execution_id, v_new.execution_id), 'Another was submitted with it after this one had ended.', 'Wait for that execution, or cancel it first.');
   end if;
@@ -337,6 +356,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   perform tenure.check_name('reason', p_reason);
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
   if v_exec.state <> 'partially_failed' then
@@ -365,6 +385,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
   if v_exec.mode = 'immediate' and v_exec.ended_at is null then
     update tenure.executions e set mode = 'background' where e.execution_id = p_execution_id;

@@ -10,7 +10,7 @@ as $$
                a.given, a.quorum, case when a.roles = '{}' then '' else ', by ' || array_to_string(a.roles, ' and ') end, a.expires_at) as words
         from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending'
       union all
-      select 2, format('Frozen by %s: %s.', f.frozen_by, f.reason) from tenure.freezes f where p_execution.parked = 'freeze' and f.tenant_id = p_execution.tenant_id and f.ended_at is null
+      select 2, format('Frozen by %s: %s.', f.frozen_by, f.reason) from tenure.freezes f where p_execution.parked = 'freeze' and f.tenant_id = p_execution.tenant_id and f.ended_at is null and (f.until is null or f.until > p_now)
       union all
       select 3, format('Its window opens at %s.', greatest(tenure.window_opens(p_execution.start_window, p_now), p_execution.start_after)) where p_execution.parked = 'window'
       union all

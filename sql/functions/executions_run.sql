@@ -54,16 +54,21 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
+  -- An old snapshot shows neither who waits nor what is free by now.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    return false;
+  end if;
   perform from tenure.executions e where e.execution_id = any (p_ids) order by e.execution_id for no key update;
   perform from tenure.lock_targets t
     join (select distinct x.tenant_id, x.lock_target
             from (select s.tenant_id, s.lock_target from tenure.steps s where s.job_id = any (p_job_ids) and s.lock_target is not null
                   union all
+                  -- From the ends to what needs them, and in no other order: the steps that wait may be many.
                   select d.tenant_id, d.lock_target
-                    from tenure.steps s
-                    join tenure.step_needs n on n.execution_id = s.execution_id and n.needs_number = s.step_number
-                    join tenure.steps d on d.execution_id = n.execution_id and d.step_number = n.step_number
-                   where s.job_id = any (p_job_ids) and d.lock_target is not null and d.state = 'waiting') x) w on w.tenant_id = t.tenant_id and w.lock_target = t.target
+                    from (select s.execution_id, s.step_number from tenure.steps s where s.job_id = any (p_job_ids) offset 0) s
+                    cross join lateral (select n.step_number from tenure.step_needs n where n.execution_id = s.execution_id and n.needs_number = s.step_number offset 0) n
+                    cross join lateral (select d.tenant_id, d.lock_target, d.state from tenure.steps d where d.execution_id = s.execution_id and d.step_number = n.step_number offset 0) d
+                   where d.lock_target is not null and d.state = 'waiting') x) w on w.tenant_id = t.tenant_id and w.lock_target = t.target
    order by t.tenant_id, t.target for no key update of t;
   return true;
 exception when lock_not_available or deadlock_detected then
@@ -81,19 +86,26 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_ids uuid[];
+  v_ids  uuid[];
+  v_what text;
 begin
   select array_agg(distinct s.execution_id order by s.execution_id) into v_ids from tenure.steps s where s.job_id = any (p_job_ids) and s.state = 'running';
   if v_ids is null then
     return;
   end if;
   if tenure.executions_hold(v_ids, p_job_ids) then
-    perform tenure.executions_follow(p_now, p_actor, v_ids, p_job_ids);
-  else
-    insert into tenure.step_marks (job_id, tenant_id, at)
-    select s.job_id, s.tenant_id, p_now from tenure.steps s where s.job_id = any (p_job_ids) and s.state = 'running'
-    on conflict (job_id) do nothing;
+    begin
+      perform tenure.executions_follow(p_now, p_actor, v_ids, p_job_ids);
+      return;
+    exception when others then
+      -- What was done is done: an end never fails by what follows from it. The mark says what was wrong.
+      get stacked diagnostics v_what = message_text;
+      raise warning 'steps could not be followed up: %', v_what;
+    end;
   end if;
+  insert into tenure.step_marks (job_id, tenant_id, at, trouble)
+  select s.job_id, s.tenant_id, p_now, v_what from tenure.steps s where s.job_id = any (p_job_ids) and s.state = 'running'
+  on conflict (job_id) do nothing;
 end
 $$;
 
@@ -135,7 +147,7 @@ begin
              when a.state = 'succeeded' then 'succeeded'
              -- It had begun and was taken away from whoever ran it: nobody knows how far it came, and it may not come twice.
              when s.effects = 'once' and a.started_at is not null and (a.error_code = 'stale_timeout' or a.outcome = 'renewals_exceeded'
-               or (a.outcome = 'cancelled' and a.error_class in ('lease', 'timeout', 'force'))) then 'unknown'
+               or a.error_class in ('lease', 'timeout', 'panic', 'force')) then 'unknown'
              when a.state = 'cancelled' then case when a.started_at is null and e.stopping is not null then 'skipped' else 'cancelled' end
              else 'failed'
            end as becomes,
@@ -347,7 +359,8 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_ids   uuid[] := array(select e.execution_id from tenure.executions e where e.execution_id = any (p_ids) and e.state = 'running' and e.steps_open = 0);
+  -- By their ids, never by their state: many may be in it.
+  v_ids   uuid[] := array(select e.execution_id from (select e.* from tenure.executions e where e.execution_id = any (p_ids) offset 0) e where e.state = 'running' and e.steps_open = 0);
   v_ended record;
 begin
   if cardinality(v_ids) = 0 then
@@ -369,9 +382,9 @@ begin
                      else 'failed' end as becomes
               from tenure.executions e where e.execution_id = any (v_ids)) f
       left join lateral (
-        select (array_agg(s.error_class order by s.ended_at, s.step_number))[1] as error_class, (array_agg(left(s.step_id || ': ' || coalesce(s.error_message, s.error_code), 1000) order by s.ended_at, s.step_number))[1] as error_message,
-               jsonb_agg(jsonb_build_object('step', s.step_id, 'code', s.error_code, 'message', left(s.error_message, 200)) order by s.ended_at, s.step_number) as errors
-          from (select x.* from tenure.steps x where x.execution_id = f.execution_id and x.state = 'failed' order by x.ended_at, x.step_number limit 10) s) b on true
+        select (array_agg(s.error_class order by s.ended_at, s.step_number))[1] as error_class, (array_agg(tenure.cut_text(s.step_id || ': ' || coalesce(s.error_message, s.error_code), tenure.limit_of('error_message_bytes_max')::integer) order by s.ended_at, s.step_number))[1] as error_message,
+               jsonb_agg(jsonb_build_object('step', tenure.cut_text(s.step_id, 200), 'code', tenure.cut_text(s.error_code, 100), 'message', tenure.cut_text(s.error_message, 300)) order by s.ended_at, s.step_number) as errors
+          from (select x.* from tenure.steps x where x.execution_id = f.execution_id and x.state = 'failed' order by x.ended_at, x.step_number limit 5) s) b on true
      where e.execution_id = f.execution_id
     returning e.execution_id, e.state, e.reason_code, e.duration_ms, e.steps_succeeded, e.steps_failed, e.steps_skipped, e.steps_cancelled, e.stopping
   )

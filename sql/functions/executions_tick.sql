@@ -16,7 +16,7 @@ begin
                    case x.state
                      when 'approved' then least(x.start_before, case x.parked when 'window' then greatest(tenure.window_opens(x.start_window, p_now), x.start_after)
                        -- Looked at anyway: a freeze may be lifted just while this is parked.
-                       when 'freeze' then p_now + interval '1 minute' end)
+                       when 'freeze' then least(p_now + interval '1 minute', (select f.until from tenure.freezes f where f.tenant_id = x.tenant_id and f.ended_at is null and f.until > p_now)) end)
                      when 'running' then case when x.stopping is not null then p_now + interval '2 seconds' else x.timeout_at end
                    end) as next_at
             from tenure.executions x where x.execution_id = any (p_ids) and x.ended_at is null) n
@@ -47,10 +47,14 @@ begin
   end loop;
   select e.* into p_execution from tenure.executions e where e.execution_id = p_execution.execution_id;
   if p_execution.state = 'approved' then
-    perform tenure.executions_begin(p_now, 'policy', array[p_execution.execution_id]);
+    perform tenure.executions_begin(p_now, 'policy', array[p_execution.execution_id], 'skip');
     v_did := case when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.state = 'running') then 'started' else v_did end;
   elsif p_execution.state = 'running' and p_execution.stopping is not null then
-    if p_execution.stopping <> 'step_failed' then
+    if p_execution.stopping = 'step_failed' and p_execution.timeout_at <= p_now then
+      perform tenure.execution_stop(p_now, 'policy', p_execution.execution_id, 'timed_out', 'timed_out', format('It took longer than %s ms.', p_execution.timeout_ms));
+    elsif p_execution.stopping = 'step_failed' then
+      perform tenure.jobs_withdraw(p_now, 'policy', array[p_execution.execution_id]);
+    else
       perform tenure.jobs_stop(p_now, coalesce(p_execution.stopped_by, 'policy'), p_execution.execution_id, p_execution.reason);
     end if;
   elsif p_execution.state = 'running' and p_execution.timeout_at <= p_now then
@@ -93,9 +97,15 @@ begin
     perform from tenure.executions e where e.execution_id = v_row.execution_id for no key update skip locked;
     continue when not found;
     if tenure.executions_hold(array[v_row.execution_id], array[v_row.job_id]) then
-      perform tenure.executions_follow(v_now, 'policy', array[v_row.execution_id], array[v_row.job_id]);
-      delete from tenure.step_marks m where m.job_id = v_row.job_id;
-      v_sum := jsonb_set(v_sum, '{followed}', to_jsonb((v_sum ->> 'followed')::integer + 1));
+      begin
+        perform tenure.executions_follow(v_now, 'policy', array[v_row.execution_id], array[v_row.job_id]);
+        delete from tenure.step_marks m where m.job_id = v_row.job_id;
+        v_sum := jsonb_set(v_sum, '{followed}', to_jsonb((v_sum ->> 'followed')::integer + 1));
+      exception when others then
+        get stacked diagnostics v_what = message_text;
+        raise warning 'job % of a step could not be followed up: %', v_row.job_id, v_what;
+        update tenure.step_marks m set trouble = v_what, at = v_now where m.job_id = v_row.job_id;
+      end;
     end if;
   end loop;
 
@@ -105,9 +115,9 @@ begin
       from tenure.lock_targets t
      where t.tenant_id = any (v_tenants)
        and (t.tenant_id, t.target) in (
-         select o.tenant_id, o.target from (select o.tenant_id, o.target from tenure.lock_targets o where o.owing limit p_limit) o
+         select o.tenant_id, o.target from (select o.tenant_id, o.target from tenure.lock_targets o where o.owing and o.tenant_id = any (v_tenants) limit p_limit) o
          union
-         select x.tenant_id, x.target from (select l.tenant_id, l.target from tenure.locks l where l.expires_at <= v_now and l.execution_id is null order by l.expires_at limit p_limit) x)
+         select x.tenant_id, x.target from (select l.tenant_id, l.target from tenure.locks l where l.expires_at <= v_now and l.execution_id is null and l.tenant_id = any (v_tenants) order by l.expires_at limit p_limit) x)
      order by t.tenant_id, t.target for no key update skip locked
   loop
     update tenure.lock_targets t set owing = false where t.tenant_id = v_row.tenant_id and t.target = v_row.target and t.owing;

@@ -16,12 +16,12 @@ begin
   return query
     with ended as materialized (
       select e.job_id, e.tenant_id, e.lane, e.run, e.attempt, e.token, e.owner, e.holder, e.leased_at, e.started_at, e.due, e.outcome,
-             left(e.error_code, tenure.limit_of('name_chars_max')::integer) as error_code, left(e.error_class, tenure.limit_of('name_chars_max')::integer) as error_class,
+             left(e.error_code, tenure.limit_of('name_chars_max')::integer) as error_code, coalesce(left(e.error_class, tenure.limit_of('name_chars_max')::integer), case when e.outcome = 'released' and e.cancel_requested_at is not null and e.started_at is not null then 'lease' end) as error_class,
              tenure.cut_text(tenure.mask_text(e.error_message), tenure.limit_of('error_message_bytes_max')::integer) as error_message,
              e.delay_seconds, e.result, e.result_ref, e.cancel_reason, e.cancel_requested_at,
              j.priority, j.deadline_at, j.attempts_max, j.on_exhausted, j.backoff_base_seconds, j.backoff_jitter_percent,
              -- Nobody knows how far it came, and it may not be run twice.
-             j.on_lost = 'fail' and e.outcome in ('expired', 'timed_out') and e.started_at is not null as is_lost,
+             j.on_lost = 'fail' and e.outcome in ('expired', 'timed_out', 'released') and e.started_at is not null as is_lost,
              -- Only the handler's own success or an operator's word stands above a cancel request.
              case
                when e.outcome in ('succeeded', 'moved', 'cancelled') then e.outcome
@@ -39,7 +39,7 @@ begin
                when d.verdict = 'succeeded' then 'succeeded'
                when d.verdict = 'cancelled' then 'cancelled'
                when d.verdict in ('moved', 'deadline_passed', 'renewals_exceeded') then 'dead_letter'
-               when d.verdict = 'released' then 'queued'
+               when d.verdict = 'released' and not d.is_lost then 'queued'
                when d.verdict = 'snoozed' then 'retry_waiting'
                when d.never_started and 1 + (select count(*) from tenure.attempts a where a.job_id = d.job_id and a.outcome = 'expired' and a.started_at is null)
                  < 2 * d.attempts_max then 'retry_waiting'
@@ -100,7 +100,7 @@ begin
         from placed p
         cross join lateral (
           select 'job.' || p.verdict where p.verdict in ('succeeded', 'cancelled', 'snoozed', 'released', 'expired', 'timed_out')
-          union all select 'job.failed' where p.verdict in ('failed', 'failed_permanently', 'expired', 'timed_out', 'renewals_exceeded')
+          union all select 'job.failed' where p.verdict in ('failed', 'failed_permanently', 'expired', 'timed_out', 'renewals_exceeded') or (p.verdict = 'released' and p.is_lost)
           union all select 'job.retry_scheduled' where p.becomes = 'retry_waiting' and p.verdict <> 'snoozed'
           union all select 'job.dead_lettered' where p.becomes = 'dead_letter') m (kind)
        group by p.tenant_id, p.lane, m.kind
@@ -333,7 +333,7 @@ begin
   if v_gone.tokens is not null then
     perform tenure.lease_count_down(v_gone.tokens, v_gone.lanes, v_gone.ended);
     if v_gone.succeeded > 0 then
-      perform tenure.ends_follow(p_now, p_caller.principal, v_gone.lanes, p_job_ids);
+      perform tenure.ends_follow(p_now, p_caller.principal, v_gone.lanes, v_gone.done);
     end if;
   end if;
   -- A slot of a limited kind is free: whoever waits for one may not have seen it.

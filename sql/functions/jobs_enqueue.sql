@@ -97,6 +97,9 @@ begin
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
+  if exists (select from unnest(p_source_systems) x (name) where x.name ^@ 'tenure.') or exists (select from unnest(p_keys) x (key) where x.key ^@ 'step ') then
+    perform tenure.check_reserved(p_source_systems, p_keys);
+  end if;
   if v_rows not between 1 and tenure.limit_of('batch_rows_max') then
     perform tenure.refuse('batch_too_large', format('The batch has %s jobs.', v_rows), format('A batch has 1 to %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
       'Split it.');
@@ -152,6 +155,9 @@ declare
 begin
   if v_caller.tenant_id is null or v_tuning.jobs_open is not true then
     perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  end if;
+  if p_key ^@ 'step ' then
+    perform tenure.check_reserved(null, array[p_key]);
   end if;
   v_new := tenure.enqueue_alike(v_caller, v_tuning, tenure.now(), p_kind, 1, array[p_payload], case when p_key is not null then array[p_key] end, null, null, null, null, null,
     null, null, null, null, null, null, null, null, null, null, null, null, null, null, p_alone);
@@ -395,6 +401,20 @@ begin
 
   if p_tuning.notify_open then
     perform tenure.lane_wake(v_lanes, p_now);
+  end if;
+end
+$$;
+
+-- Refuses what only schedules and executions may say of a job.
+create or replace function tenure.check_reserved(p_source_systems text[], p_keys text[]) returns void
+language plpgsql
+as $$
+begin
+  if exists (select from unnest(p_source_systems) x (name) where x.name ^@ 'tenure.') then
+    perform tenure.refuse('name_invalid', 'The source system begins with "tenure.".', 'Those are the jobs of schedules and of executions.', 'Name your own system.');
+  end if;
+  if exists (select from unnest(p_keys) x (key) where x.key ~ '^step [0-9a-f]{8}-[0-9a-f-]{27} ') then
+    perform tenure.refuse('name_invalid', 'The key is that of a step.', 'Keys that begin with "step" and an execution are for steps.', 'Choose another key.');
   end if;
 end
 $$;

@@ -5,7 +5,7 @@ create or replace function tenure.lock_read(p_part text, out target text, out ac
 language plpgsql
 as $$
 begin
-  if p_part is null or p_part ~ '[[:cntrl:]]' or p_part !~ '^[^:\s]+:[^:]*[^:\s][^:]*(:[^:\s]+)?$' or p_part ~ '%(?!25|3A)' or length(p_part) > tenure.limit_of('lock_target_chars_max') then
+  if p_part is null or p_part ~ '[[:cntrl:]]' or p_part !~ '^[^:]*[^:\s][^:]*:[^:]*[^:\s][^:]*(:[^:]*[^:\s][^:]*)?$' or split_part(p_part, ':', 2) ~ '%(?!25|3A)' or length(p_part) > tenure.limit_of('lock_target_chars_max') then
     perform tenure.refuse('name_invalid', format('%L is no lock.', left(coalesce(p_part, ''), 100)),
       format('It is type:ref or type:ref:action, at most %s characters; a %% in the reference is written %%25, a colon %%3A.', tenure.limit_of('lock_target_chars_max')), 'Give one such as service:shop, or host:web-1:restart.');
   end if;
@@ -20,6 +20,7 @@ language plpgsql
 set lock_timeout = '2s'
 as $$
 begin
+  perform tenure.check_isolation();
   if coalesce(cardinality(p_parts), 0) not between 1 and tenure.limit_of('key_rights_max') then
     perform tenure.refuse('batch_too_large', format('%s locks were named.', coalesce(cardinality(p_parts), 0)), format('It is 1 to %s at a time (key_rights_max).', tenure.limit_of('key_rights_max')), 'Name fewer, or at least one.');
   end if;
@@ -173,6 +174,7 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
   perform tenure.check_name('reason', p_reason);
   v_read := tenure.lock_read(p_part);
   select l.* into v_lock from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = v_read.target and l.action = v_read.action;

@@ -21,6 +21,9 @@ declare
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_name('principal', p_name);
+  if p_name in ('execution', 'policy', 'reaper', 'scheduler') then
+    perform tenure.refuse('name_invalid', format('A principal cannot be named %s.', p_name), 'So the database itself signs what it does.', 'Choose another name.');
+  end if;
   perform tenure.check_word('value_unknown', 'kind of principal', p_kind, array['human', 'agent', 'service']);
   if p_email is not null and (p_email ~ '^[^@\s]+@[^@\s]+$' and length(p_email) <= 320) is not true then
     perform tenure.refuse('text_invalid', format('%L is no e-mail address.', p_email), 'It has one @ with something before and after it, and no spaces.', 'Leave it out, or mend it.');

@@ -84,6 +84,9 @@ begin
   perform tenure.check_name('login', p_login);
   if p_principal is not null then
     perform tenure.check_name('principal', p_principal);
+    if p_principal in ('execution', 'policy', 'reaper', 'scheduler') then
+      perform tenure.refuse('name_invalid', format('A principal cannot be named %s.', p_principal), 'So the database itself signs what it does.', 'Choose another name.');
+    end if;
   end if;
   if array_position(p_executors, null) is not null or array_position(p_kinds, null) is not null then
     perform tenure.refuse('name_blank', 'A list of the binding has an empty place.', 'Nobody can say what it would allow.', 'Leave it out.');

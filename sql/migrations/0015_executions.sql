@@ -143,6 +143,7 @@ create table tenure.steps (
   attempts_max      smallint    check (attempts_max >= 1),
   timeout_seconds   integer     not null check (timeout_seconds > 0),
   renewals_max      integer     not null check (renewals_max >= 0),
+  lease_seconds     integer     not null check (lease_seconds between 1 and 86400),
   priority          smallint    not null,
   approval_level    smallint    not null check (approval_level between 0 and 3),
   rule              text        not null check (rule ~ '\S'),
@@ -369,7 +370,8 @@ comment on table tenure.execution_events is
 create table tenure.step_marks (
   job_id    uuid        primary key,
   tenant_id integer     not null,
-  at        timestamptz not null
+  at        timestamptz not null,
+  trouble   text
 );
 create index step_marks_tenant on tenure.step_marks (tenant_id, at);
 comment on table tenure.step_marks is 'Jobs of steps that have ended while somebody else held their execution: the next tick follows them up.';
