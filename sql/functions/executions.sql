@@ -108,7 +108,6 @@ declare
   v_key    text := p_key;
   v_old    tenure.executions;
   v_new    tenure.executions;
-  v_other  uuid;
   v_difference jsonb;
   v_state text; v_what text; v_why text; v_next text;
 begin
@@ -146,9 +145,12 @@ begin
       return tenure.submission_shown(v_old, false, true, null);
     end if;
     perform tenure.check_supersedes(v_caller, v_old, v_plan);
-    select e.execution_id into v_other from tenure.executions e where e.tenant_id = v_caller.tenant_id and e.idempotency_key = v_key and e.key_held and e.execution_id <> p_supersedes;
-    if found then
-      perform tenure.refuse('key_taken', format('The key belongs to execution %s.', v_other), 'What supersedes another is new; nothing was cancelled.', 'Use another key.');
+    select e.* into v_new from tenure.executions e where e.tenant_id = v_caller.tenant_id and e.idempotency_key = v_key and e.key_held and e.execution_id <> p_supersedes;
+    if found and v_new.plan_hash <> v_hash then
+      perform tenure.refuse('plan_differs', format('The key names execution %s, whose plan has the hash %s; yours has %s.', v_new.execution_id, v_new.plan_hash, v_hash),
+        'A key stands for one plan; nothing was cancelled.', 'Use another key, or look at that execution.');
+    elsif found then
+      perform tenure.refuse('key_taken', format('The key belongs to execution %s.', v_new.execution_id), 'What supersedes another is new; nothing was cancelled.', 'Use another key.');
     end if;
     v_difference := tenure.plan_difference((select p.plan_snapshot from tenure.plans p where p.execution_id = v_old.execution_id), v_plan);
     perform tenure.execution_call_off(v_now, v_caller.principal, v_old.execution_id, 'superseded', format('A new plan, %s, takes its place.', v_hash));
@@ -211,7 +213,7 @@ declare
 begin
   select array_agg(s order by s.step_number) into v_steps from tenure.plan_steps(p_plan) s;
   select s.action_class into v_class from unnest(v_steps) s order by tenure.class_reach(s.action_class) desc limit 1;
-  v_asking := tenure.execution_requesters(p_caller.tenant_id, p_caller.principal, p_on_behalf_of, p_retry_of);
+  v_asking := tenure.execution_requesters(p_caller.principal, p_on_behalf_of, p_retry_of);
   v_terms := tenure.plan_terms(p_caller.tenant_id, v_asking, p_plan);
   v_policy := tenure.timeout_policy(p_caller.tenant_id, p_plan ->> 'sla_class', v_class);
   loop
@@ -295,7 +297,7 @@ begin
       (p_execution_id, 'execution_approved', null, jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
     perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
   else
-    v_terms := tenure.plan_terms(v_row.tenant_id, tenure.execution_requesters(v_row.tenant_id, v_row.requested_by, v_row.on_behalf_of, v_row.retry_of), v_plan.plan_snapshot);
+    v_terms := tenure.plan_terms(v_row.tenant_id, tenure.execution_requesters(v_row.requested_by, v_row.on_behalf_of, v_row.retry_of), v_plan.plan_snapshot);
     perform tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
     perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
     perform tenure.chain_append(p_now, p_actor, array[

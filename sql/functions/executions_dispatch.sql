@@ -229,10 +229,12 @@ begin
       perform tenure.refuse('key_taken', 'Another job has the key of the step.', 'Keys that begin with "step" and an execution are for steps.', 'Cancel that job, and retry the execution.');
     end if;
     -- The kind may have got another executor since, and so another lane.
-    -- A lease lasts as long as the step may.
-    update tenure.lanes l set stepped = true, lease_seconds_min = greatest(l.lease_seconds_min, u.lease_seconds)
+    update tenure.lanes l set stepped = true
+     where not l.stepped and l.lane = any (array(select distinct j.lane from tenure.jobs j where j.job_id = any (v_new.ids)));
+    -- A lease lasts as long as the step may. Whoever has the lane in hand is not waited for: leases are renewed.
+    update tenure.lanes l set lease_seconds_min = u.lease_seconds
       from (select j.lane, max(n.lease_seconds) as lease_seconds from unnest(v_new.ids, v_jobs.leases) n (job_id, lease_seconds) join tenure.jobs j on j.job_id = n.job_id group by j.lane) u
-     where l.lane = u.lane and not (l.stepped and coalesce(l.lease_seconds_min, 0) >= u.lease_seconds);
+     where l.lane = u.lane and l.lane in (select k.lane from tenure.lanes k where k.lane = u.lane and coalesce(k.lease_seconds_min, 0) < u.lease_seconds for no key update skip locked);
     with made as (
       update tenure.steps s
          set state = 'running', job_id = n.job_id, queued_at = p_now, dispatches = s.dispatches + 1, blocked_order = null, blocked_at = null

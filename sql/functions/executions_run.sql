@@ -148,7 +148,7 @@ begin
              -- It had begun and was taken away from whoever ran it: nobody knows how far it came, and it may not come twice.
              when s.effects = 'once' and a.started_at is not null and (a.error_code = 'stale_timeout' or a.outcome = 'renewals_exceeded'
                or a.error_class in ('lease', 'timeout', 'panic', 'force')) then 'unknown'
-             when a.state = 'cancelled' then case when a.started_at is null and e.stopping is not null then 'skipped' else 'cancelled' end
+             when a.state = 'cancelled' then case when a.started_at is null and s.attempt = 0 and e.stopping is not null then 'skipped' else 'cancelled' end
              else 'failed'
            end as becomes,
            case when a.attempt > 1 then (select min(x.started_at) from tenure.attempts x where x.job_id = s.job_id) else a.started_at end as first_started_at

@@ -16,7 +16,9 @@ begin
                    case x.state
                      when 'approved' then least(x.start_before, case x.parked when 'window' then greatest(tenure.window_opens(x.start_window, p_now), x.start_after)
                        -- Looked at anyway: a freeze may be lifted just while this is parked.
-                       when 'freeze' then least(p_now + interval '1 minute', (select f.until from tenure.freezes f where f.tenant_id = x.tenant_id and f.ended_at is null and f.until > p_now)) end)
+                       when 'freeze' then least(p_now + interval '1 minute', (select f.until from tenure.freezes f where f.tenant_id = x.tenant_id and f.ended_at is null and f.until > p_now))
+                       -- Somebody was in the way when it was to start.
+                       else (select p_now + interval '500 milliseconds' from tenure.steps s where s.execution_id = x.execution_id and s.state = 'waiting' and s.needs_left = 0 limit 1) end)
                      when 'running' then case when x.stopping is not null then p_now + interval '2 seconds' else x.timeout_at end
                    end) as next_at
             from tenure.executions x where x.execution_id = any (p_ids) and x.ended_at is null) n
