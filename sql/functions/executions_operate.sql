@@ -435,13 +435,12 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_was    boolean;
-  v_in_force boolean;
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('reason', p_reason);
   update tenure.freezes f set ended_at = greatest(v_now, f.frozen_at), ended_by = v_caller.principal, end_reason = p_reason where f.tenant_id = v_caller.tenant_id and f.ended_at is null;
-  v_was := found and v_in_force;
+  v_was := found;
   if v_was then
     perform tenure.emit(v_now, v_caller.tenant_id, 'execution.unfrozen', v_caller.principal, null, null, jsonb_build_object('reason', p_reason));
     -- Those whom somebody holds are about to look at the freeze themselves, or will be looked at when theirs ends.
