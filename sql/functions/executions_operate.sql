@@ -439,8 +439,10 @@ declare
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('reason', p_reason);
-  update tenure.freezes f set ended_at = greatest(v_now, f.frozen_at), ended_by = v_caller.principal, end_reason = p_reason where f.tenant_id = v_caller.tenant_id and f.ended_at is null;
-  v_was := found;
+  -- One that was over by its time froze nothing any more.
+  update tenure.freezes f set ended_at = greatest(least(v_now, f.until), f.frozen_at), ended_by = v_caller.principal, end_reason = p_reason where f.tenant_id = v_caller.tenant_id and f.ended_at is null
+  returning f.until is null or f.until > v_now into v_was;
+  v_was := coalesce(v_was, false);
   if v_was then
     perform tenure.emit(v_now, v_caller.tenant_id, 'execution.unfrozen', v_caller.principal, null, null, jsonb_build_object('reason', p_reason));
     -- Those whom somebody holds are about to look at the freeze themselves, or will be looked at when theirs ends.

@@ -11,7 +11,7 @@ use crate::fixture::{Claimed, check_invariants, claim_with, get, one, rows, run,
 const STEPS: usize = 200;
 
 /// A stop may write the row of its execution this often, however many steps it has.
-const WRITES_MAX: i64 = 20;
+const WRITES_MAX: i64 = 40;
 
 async fn begin(c: &Client, text: &Value) -> Uuid {
     let made = submit(c, "eve", text, "").await;
