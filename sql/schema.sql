@@ -538,6 +538,11 @@ CREATE FUNCTION tenure.check_held(p_job_id uuid, p_status text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_isolation(); Type: FUNCTION
+CREATE FUNCTION tenure.check_isolation() RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_job(text, timestamp with time zone, json, text, integer, timestamp with time zone, timestamp with time zone, integer, text, text, text, text[], text[], uuid); Type: FUNCTION
 CREATE FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) RETURNS void
     LANGUAGE plpgsql
@@ -638,6 +643,11 @@ CREATE FUNCTION tenure.check_reader(p_sub tenure.subscriptions) RETURNS void
 
 -- check_relatives(integer, uuid[], uuid[], uuid[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_reserved(text[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_reserved(p_source_systems text[], p_keys text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1081,6 +1091,11 @@ CREATE FUNCTION tenure.execution_preview(p_plan text) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- execution_requesters(integer, text, text, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_requesters(p_tenant_id integer, p_principal text, p_on_behalf_of text, p_retry_of uuid) RETURNS text[]
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- execution_resolve(uuid, text, text, text, jsonb, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb DEFAULT NULL::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1158,8 +1173,8 @@ CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_acto
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- executions_begin(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
+-- executions_begin(timestamp with time zone, text, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text DEFAULT 'wait'::text) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -1554,6 +1569,12 @@ CREATE FUNCTION tenure.jobs_only_cleaned() RETURNS trigger
 -- jobs_stop(timestamp with time zone, text, uuid, text); Type: FUNCTION
 CREATE FUNCTION tenure.jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) RETURNS void
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- jobs_take_back(timestamp with time zone, text, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
     AS $$...$$;
 
 -- jobs_withdraw(timestamp with time zone, text, uuid[]); Type: FUNCTION
@@ -2157,8 +2178,8 @@ CREATE FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n intege
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- plan_rules(integer, text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb) RETURNS TABLE(step_number integer, rule text, level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb)
+-- plan_rules(integer, text[], jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_rules(p_tenant_id integer, p_requesters text[], p_plan jsonb) RETURNS TABLE(step_number integer, rule text, level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb)
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -2167,8 +2188,8 @@ CREATE FUNCTION tenure.plan_steps(p_plan jsonb) RETURNS SETOF tenure.plan_step
     LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
--- plan_terms(integer, text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) RETURNS record
+-- plan_terms(integer, text[], jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_terms(p_tenant_id integer, p_requesters text[], p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -2639,16 +2660,10 @@ CREATE FUNCTION tenure.stale_check(p_threshold_seconds integer DEFAULT NULL::int
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- step_job_stop(timestamp with time zone, text, integer, uuid, text); Type: FUNCTION
-CREATE FUNCTION tenure.step_job_stop(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid, p_reason text) RETURNS void
+-- step_job_take(integer, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) RETURNS tenure.run_end
     LANGUAGE plpgsql
-    SET lock_timeout TO '200ms'
-    AS $$...$$;
-
--- step_job_withdraw(timestamp with time zone, text, integer, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.step_job_withdraw(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid) RETURNS void
-    LANGUAGE plpgsql
-    SET lock_timeout TO '200ms'
+    SET lock_timeout TO '100ms'
     AS $$...$$;
 
 -- step_list(uuid, text); Type: FUNCTION
@@ -2832,6 +2847,14 @@ CREATE FUNCTION tenure.subscription_step(p_sub tenure.subscriptions, p_rows_max 
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- targets_hold(uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.targets_hold(p_ids uuid[], p_patience text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
 -- tenant_create(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2909,6 +2932,11 @@ CREATE FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) RETURNS 
 -- window_opens(jsonb, timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.window_opens(p_window jsonb, p_now timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- windows_open(jsonb, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.windows_open(p_windows jsonb, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- word_distance(text, text); Type: FUNCTION
@@ -4142,7 +4170,8 @@ COMMENT ON TABLE tenure.secrets IS 'Secrets of the installation. keys: the key o
 CREATE TABLE tenure.step_marks (
     job_id uuid NOT NULL,
     tenant_id integer NOT NULL,
-    at timestamp with time zone NOT NULL
+    at timestamp with time zone NOT NULL,
+    trouble text
 );
 ALTER TABLE ONLY tenure.step_marks FORCE ROW LEVEL SECURITY;
 
@@ -4179,6 +4208,7 @@ CREATE TABLE tenure.steps (
     attempts_max smallint,
     timeout_seconds integer NOT NULL,
     renewals_max integer NOT NULL,
+    lease_seconds integer NOT NULL,
     priority smallint NOT NULL,
     approval_level smallint NOT NULL,
     rule text NOT NULL,
@@ -4226,6 +4256,7 @@ CREATE TABLE tenure.steps (
     CONSTRAINT steps_dispatches_check CHECK ((dispatches >= 0)),
     CONSTRAINT steps_effects_check CHECK ((effects = ANY (ARRAY['idempotent'::text, 'once'::text]))),
     CONSTRAINT steps_error_message_check CHECK ((octet_length(error_message) <= 4000)),
+    CONSTRAINT steps_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
     CONSTRAINT steps_needs_left_check CHECK ((needs_left >= 0)),
     CONSTRAINT steps_output_ref_check CHECK ((length(output_ref) <= 500)),
     CONSTRAINT steps_output_size_bytes_check CHECK ((output_size_bytes >= 0)),
@@ -5323,6 +5354,9 @@ REVOKE ALL ON FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) FROM P
 -- FUNCTION check_held(p_job_id uuid, p_status text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_held(p_job_id uuid, p_status text) FROM PUBLIC;
 
+-- FUNCTION check_isolation(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_isolation() FROM PUBLIC;
+
 -- FUNCTION check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) FROM PUBLIC;
 
@@ -5350,6 +5384,9 @@ REVOKE ALL ON FUNCTION tenure.check_reader(p_sub tenure.subscriptions) FROM PUBL
 
 -- FUNCTION check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION check_reserved(p_source_systems text[], p_keys text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_reserved(p_source_systems text[], p_keys text[]) FROM PUBLIC;
 
 -- FUNCTION check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) FROM PUBLIC;
@@ -5694,6 +5731,9 @@ GRANT ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) TO tenure_serve
 REVOKE ALL ON FUNCTION tenure.execution_preview(p_plan text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_preview(p_plan text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION execution_requesters(p_tenant_id integer, p_principal text, p_on_behalf_of text, p_retry_of uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_requesters(p_tenant_id integer, p_principal text, p_on_behalf_of text, p_retry_of uuid) FROM PUBLIC;
+
 -- FUNCTION execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
@@ -5735,8 +5775,8 @@ GRANT ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason te
 -- FUNCTION executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) FROM PUBLIC;
 
--- FUNCTION executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
+-- FUNCTION executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text) FROM PUBLIC;
 
 -- FUNCTION executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
@@ -5955,6 +5995,9 @@ REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
 
 -- FUNCTION jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) FROM PUBLIC;
+
+-- FUNCTION jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) FROM PUBLIC;
 
 -- FUNCTION jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
@@ -6228,14 +6271,14 @@ REVOKE ALL ON FUNCTION tenure.plan_refuse_cycle(p_plan jsonb, p_needs integer[],
 -- FUNCTION plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) FROM PUBLIC;
 
--- FUNCTION plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_rules(p_tenant_id integer, p_requester text, p_plan jsonb) FROM PUBLIC;
+-- FUNCTION plan_rules(p_tenant_id integer, p_requesters text[], p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_rules(p_tenant_id integer, p_requesters text[], p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_steps(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_steps(p_plan jsonb) FROM PUBLIC;
 
--- FUNCTION plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_terms(p_tenant_id integer, p_requester text, p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) FROM PUBLIC;
+-- FUNCTION plan_terms(p_tenant_id integer, p_requesters text[], p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_terms(p_tenant_id integer, p_requesters text[], p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) FROM PUBLIC;
@@ -6474,11 +6517,8 @@ REVOKE ALL ON FUNCTION tenure.slots_told(p_what text, p_now timestamp with time 
 REVOKE ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION step_job_stop(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid, p_reason text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.step_job_stop(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid, p_reason text) FROM PUBLIC;
-
--- FUNCTION step_job_withdraw(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.step_job_withdraw(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_job_id uuid) FROM PUBLIC;
+-- FUNCTION step_job_take(p_tenant_id integer, p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) FROM PUBLIC;
 
 -- FUNCTION step_list(p_execution_id uuid, p_state text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) FROM PUBLIC;
@@ -6578,6 +6618,9 @@ REVOKE ALL ON FUNCTION tenure.subscription_scan(p_subscription tenure.subscripti
 -- FUNCTION subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer) FROM PUBLIC;
 
+-- FUNCTION targets_hold(p_ids uuid[], p_patience text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.targets_hold(p_ids uuid[], p_patience text) FROM PUBLIC;
+
 -- FUNCTION tenant_create(p_name text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin;
@@ -6611,6 +6654,9 @@ REVOKE ALL ON FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) F
 
 -- FUNCTION window_opens(p_window jsonb, p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.window_opens(p_window jsonb, p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION windows_open(p_windows jsonb, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.windows_open(p_windows jsonb, p_now timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION word_distance(p_a text, p_b text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.word_distance(p_a text, p_b text) FROM PUBLIC;

@@ -232,7 +232,7 @@ begin
     -- A lease lasts as long as the step may.
     update tenure.lanes l set stepped = true, lease_seconds_min = greatest(l.lease_seconds_min, u.lease_seconds)
       from (select j.lane, max(n.lease_seconds) as lease_seconds from unnest(v_new.ids, v_jobs.leases) n (job_id, lease_seconds) join tenure.jobs j on j.job_id = n.job_id group by j.lane) u
-     where l.lane = u.lane and not (l.stepped and l.lease_seconds_min >= u.lease_seconds);
+     where l.lane = u.lane and not (l.stepped and coalesce(l.lease_seconds_min, 0) >= u.lease_seconds);
     with made as (
       update tenure.steps s
          set state = 'running', job_id = n.job_id, queued_at = p_now, dispatches = s.dispatches + 1, blocked_order = null, blocked_at = null

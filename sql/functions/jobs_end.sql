@@ -21,7 +21,7 @@ begin
              e.delay_seconds, e.result, e.result_ref, e.cancel_reason, e.cancel_requested_at,
              j.priority, j.deadline_at, j.attempts_max, j.on_exhausted, j.backoff_base_seconds, j.backoff_jitter_percent,
              -- Nobody knows how far it came, and it may not be run twice.
-             j.on_lost = 'fail' and e.outcome in ('expired', 'timed_out', 'released') and e.started_at is not null as is_lost,
+             coalesce(j.on_lost, '') = 'fail' and e.outcome in ('expired', 'timed_out', 'released') and e.started_at is not null as is_lost,
              -- Only the handler's own success or an operator's word stands above a cancel request.
              case
                when e.outcome in ('succeeded', 'moved', 'cancelled') then e.outcome

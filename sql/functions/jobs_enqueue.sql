@@ -405,20 +405,6 @@ begin
 end
 $$;
 
--- Refuses what only schedules and executions may say of a job.
-create or replace function tenure.check_reserved(p_source_systems text[], p_keys text[]) returns void
-language plpgsql
-as $$
-begin
-  if exists (select from unnest(p_source_systems) x (name) where x.name ^@ 'tenure.') then
-    perform tenure.refuse('name_invalid', 'The source system begins with "tenure.".', 'Those are the jobs of schedules and of executions.', 'Name your own system.');
-  end if;
-  if exists (select from unnest(p_keys) x (key) where x.key ~ '^step [0-9a-f]{8}-[0-9a-f-]{27} ') then
-    perform tenure.refuse('name_invalid', 'The key is that of a step.', 'Keys that begin with "step" and an execution are for steps.', 'Choose another key.');
-  end if;
-end
-$$;
-
 -- Refuses ids that are taken, and parents that are not there. A parent is a job of the same tenant, or of the same batch; no foreign key: it may be swept
 -- before its children. An id whose key turns out to be taken is no new job, and may stand already.
 create or replace function tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) returns void

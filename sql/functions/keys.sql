@@ -56,3 +56,17 @@ begin
   return array(select t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null and t.id <> all (coalesce(v_made, '{}')));
 end
 $$;
+
+-- Refuses what only schedules and executions may say of a job.
+create or replace function tenure.check_reserved(p_source_systems text[], p_keys text[]) returns void
+language plpgsql
+as $$
+begin
+  if exists (select from unnest(p_source_systems) x (name) where x.name ^@ 'tenure.') then
+    perform tenure.refuse('name_invalid', 'The source system begins with "tenure.".', 'Those are the jobs of schedules and of executions.', 'Name your own system.');
+  end if;
+  if exists (select from unnest(p_keys) x (key) where x.key ~ '^step [0-9a-f]{8}-[0-9a-f-]{27} ') then
+    perform tenure.refuse('name_invalid', 'The key is that of a step.', 'Keys that begin with "step" and an execution are for steps.', 'Choose another key.');
+  end if;
+end
+$$;

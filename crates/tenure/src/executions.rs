@@ -17,6 +17,9 @@ use crate::store::executions as store;
 /// Fencing numbers of two acquisitions of a lock lie this far apart; the runs of one lie between.
 const RUNS_PER_FENCE: i64 = 1 << 20;
 
+/// Who enqueues the jobs of steps. No principal has this name.
+const ENQUEUED_BY: &str = "execution";
+
 /// All about an execution, and in `settled` whether nothing moves by itself any more: it is over, or waits for somebody.
 pub async fn show(client: &impl GenericClient, execution_id: Uuid) -> Result<Value> {
     let mut shown = store::execution_show(client, execution_id).await?;
@@ -145,11 +148,14 @@ pub struct StepInfo {
 }
 
 impl StepInfo {
-    /// Reads it from a job.
+    /// Reads it from a job; none: no execution enqueued it, whatever its payload says.
     pub(crate) fn of(job: &crate::store::jobs::ClaimedJob) -> Option<StepInfo> {
         #[derive(Deserialize)]
         struct Planned {
             step: StepInfo,
+        }
+        if job.enqueued_by != ENQUEUED_BY {
+            return None;
         }
         let Planned { mut step } = job.payload.read().ok()?;
         step.target_ref = job.target_ref.clone().unwrap_or_default();

@@ -434,10 +434,6 @@ impl Board {
     /// Counts what the database said to these ends. It tells only what did not simply succeed.
     pub(super) fn recorded(&mut self, ends: Vec<End>, answers: Vec<EndAnswer>) {
         self.report.turns += 1;
-        if self.phase == Phase::UntilIdle && !ends.is_empty() {
-            // What has ended may have made more, such as the next step of a plan: only a look after it says that nothing is left.
-            self.wake();
-        }
         if answers.is_empty() {
             self.report.succeeded += ends.len() as u64;
             return;

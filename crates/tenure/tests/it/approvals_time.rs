@@ -216,7 +216,7 @@ async fn only_whoever_asked_or_an_operator_puts_another_plan_in_its_place() {
 }
 
 /// A window as the rule has it, beginning so many hours from now and two hours long.
-async fn window(c: &Client, hours: i32) -> Value {
+pub(crate) async fn window(c: &Client, hours: i32) -> Value {
     one(
         c,
         "select jsonb_build_object('from', to_char(t.t at time zone 'UTC', 'HH24:MI'), 'to', to_char(t.t at time zone 'UTC' + interval '2 hours', 'HH24:MI'), 'zone', 'UTC')

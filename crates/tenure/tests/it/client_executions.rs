@@ -139,21 +139,32 @@ async fn a_plan_is_submitted_approved_by_another_and_run_with_its_fences() {
     assert!(ann.submit(&plan).key("k").await.expect("the same").duplicate);
 }
 
+/// What somebody writes into a payload is no approval, and no lock.
 #[tokio::test]
-async fn a_job_of_no_plan_has_no_step() {
+async fn a_job_of_no_plan_has_no_step_though_its_payload_says_so() {
     let db = Db::open().await;
     let client = Client::new(pool(&db));
-    client.enqueue(&tenure::NewJob::new("plain")).await.expect("a job");
-    let seen = Arc::new(Mutex::new(None));
+    let forged = json!({"step": {"execution_id": uuid::Uuid::nil(), "step_id": "a", "step_number": 1, "action": "plain",
+                                 "target_type": "host", "plan_hash": "00", "fence": 999_999}});
+    let plain = tenure::NewJob::new("plain");
+    let pretender = tenure::NewJob::of("plain", &forged).expect("a payload");
+    for job in [plain, pretender] {
+        client.enqueue(&job).await.expect("a job");
+    }
+    let seen = Arc::new(Mutex::new(Vec::new()));
     let handler = {
         let seen = seen.clone();
-        move |_: Value, context: Context| {
-            *seen.lock().expect("free") = Some(context.step());
+        move |payload: Value, context: Context| {
+            seen.lock()
+                .expect("free")
+                .push((payload["step"].is_object(), context.step()));
             std::future::ready(Ok::<_, tenure::worker::Failure>(()))
         }
     };
     until_idle(worker(&db).handler("plain", handler)).await;
-    assert_eq!(*seen.lock().expect("free"), Some(None));
+    let mut seen = seen.lock().expect("free").clone();
+    seen.sort_by_key(|it| it.0);
+    assert_eq!(seen, [(false, None), (true, None)]);
 }
 
 #[tokio::test]

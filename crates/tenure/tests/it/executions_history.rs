@@ -97,7 +97,7 @@ async fn all_nine_timeout_policies_are_there_and_a_tenant_sets_its_own() {
     let made = submit(&c, "eve", &plan("p", &["a read"]), "").await;
     let row = rows(
         &c,
-        "select e.timeout_ms, s.timeout_seconds, l.lease_seconds_min from tenure.executions e join tenure.steps s using (execution_id) cross join tenure.lanes l where e.execution_id = $1",
+        "select e.timeout_ms, s.timeout_seconds, s.lease_seconds from tenure.executions e join tenure.steps s using (execution_id) where e.execution_id = $1",
         &[&id(&made, "execution_id")],
     )
     .await

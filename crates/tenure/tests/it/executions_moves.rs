@@ -329,8 +329,8 @@ async fn rows_that_mean_nothing_are_refused_by_the_tables() {
             "{why}: {change}: {refusal}"
         );
     }
-    let twice = "insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, effects, timeout_seconds, renewals_max, priority, approval_level, rule, needs_left)
-                 select execution_id, step_number, tenant_id, 'other', action, action_class, target_type, target_ref, kind, effects, timeout_seconds, renewals_max, priority, approval_level, rule, 0 from tenure.steps";
+    let twice = "insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, effects, timeout_seconds, renewals_max, lease_seconds, priority, approval_level, rule, needs_left)
+                 select execution_id, step_number, tenant_id, 'other', action, action_class, target_type, target_ref, kind, effects, timeout_seconds, renewals_max, lease_seconds, priority, approval_level, rule, 0 from tenure.steps";
     assert!(as_owner(&c, twice).await.starts_with("23505"), "one step per number");
     let enums: i64 = get(
         &c,

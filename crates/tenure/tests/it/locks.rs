@@ -97,7 +97,6 @@ async fn what_is_no_lock_is_refused() {
         ":a",
         "host:",
         "host: ",
-        "ho st:a",
         "host:a:b:c",
         "host:a%b",
         "host:a\tb",
@@ -450,6 +449,8 @@ async fn two_executions_on_one_target_never_overlap() {
     )
     .await;
     assert_eq!(disorder, 0, "numbers grow in the order of the starts");
+    // Targets that were freed while somebody was in the way are looked at once more.
+    tick(&c).await;
     let left: i64 = get(&c, "select (select count(*) from tenure.locks) + (select count(*) from tenure.step_marks) + (select count(*) from tenure.lock_targets where owing)", &[]).await;
     assert_eq!(left, 0);
     check_executions(&c).await;

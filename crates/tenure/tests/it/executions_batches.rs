@@ -1,0 +1,178 @@
+//! Many steps of an execution at once: a batch of ends tells each of them once, and a stop settles what is queued together.
+
+use serde_json::{Value, json};
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+use crate::approvals_scene::{check_executions, id, people, plan, state_of, submit, tick, told};
+use crate::fixture::{Claimed, check_invariants, claim_with, get, one, rows, run, verb};
+
+/// How many steps the wide plans have.
+const STEPS: usize = 200;
+
+/// A stop may write the row of its execution this often, however many steps it has.
+const WRITES_MAX: i64 = 20;
+
+async fn begin(c: &Client, text: &Value) -> Uuid {
+    let made = submit(c, "eve", text, "").await;
+    assert_eq!(made["state"], "running", "{made}");
+    id(&made, "execution_id")
+}
+
+/// Ends runs in one batch.
+async fn end_many(c: &Client, ends: &[(&Claimed, &str)]) -> Vec<(String, String)> {
+    let jobs: Vec<Uuid> = ends.iter().map(|it| it.0.job_id).collect();
+    let tokens: Vec<Uuid> = ends.iter().map(|it| it.0.token).collect();
+    let outcomes: Vec<&str> = ends.iter().map(|it| it.1).collect();
+    let sql = "select status, state from tenure.job_end_many($1, $2, $3)";
+    let ended = rows(c, sql, &[&jobs, &tokens, &outcomes]).await;
+    ended.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+/// The run of each step that the story tells of, as `step_retrying b 1`.
+async fn runs_told(c: &Client, execution: Uuid) -> Vec<String> {
+    let sql = "select concat_ws(' ', kind, step_id, data ->> 'run') from tenure.execution_timeline($1)
+                where kind in ('step_completed', 'step_failed', 'step_retrying') order by 1";
+    rows(c, sql, &[&execution]).await.iter().map(|row| row.get(0)).collect()
+}
+
+async fn retries(c: &Client, execution: Uuid) -> i32 {
+    let sql = "select retries_total from tenure.executions where execution_id = $1";
+    get(c, sql, &[&execution]).await
+}
+
+/// The second run of a step fails beside the success of another: its first is not told again.
+#[tokio::test]
+async fn a_mixed_batch_of_ends_tells_each_end_once_and_counts_each_retry_once() {
+    let (db, c) = people().await;
+    let mut text = plan("p", &["a read", "b read", "c read", "d read"]);
+    text["on_step_failure"] = json!("continue");
+    for place in 1..3 {
+        text["steps"][place]["attempts_max"] = json!(3);
+    }
+    text["steps"][3]["attempts_max"] = json!(1);
+    let execution = begin(&c, &text).await;
+    let claimed = claim_with(&c, "w", ", p_limit => 4, p_mode => 'started'").await;
+    let steps = "select job_id from tenure.steps where execution_id = $1 order by step_number";
+    let jobs: Vec<Uuid> = rows(&c, steps, &[&execution])
+        .await
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
+    let held = |claimed: &[Claimed], place: usize| {
+        let mine = claimed.iter().find(|it| it.job_id == jobs[place]);
+        mine.expect("it is claimed").clone()
+    };
+    let (a, b, c1, d) = (
+        held(&claimed, 0),
+        held(&claimed, 1),
+        held(&claimed, 2),
+        held(&claimed, 3),
+    );
+    verb(&c, "job_fail", &b, ", 'no', 'transient', null, null, 0").await;
+    assert_eq!(retries(&c, execution).await, 1);
+    let again = claim_with(&c, "w", ", p_limit => 4, p_mode => 'started'").await;
+    let b2 = held(&again, 1);
+    assert_eq!(b2.run, 2);
+
+    // A success, a second failure that is retried, a first failure that is retried, a failure for good.
+    let ended = end_many(
+        &c,
+        &[(&a, "succeeded"), (&b2, "failed"), (&c1, "failed"), (&d, "failed")],
+    )
+    .await;
+    assert!(ended.iter().all(|it| it.0 == "ended"), "{ended:?}");
+    let so_far = [
+        "step_completed a 1",
+        "step_failed d 1",
+        "step_retrying b 1",
+        "step_retrying b 2",
+        "step_retrying c 1",
+    ];
+    assert_eq!(runs_told(&c, execution).await, so_far);
+    assert_eq!(retries(&c, execution).await, 3);
+
+    // Their last runs, in one batch too.
+    db.advance("1 day").await;
+    one(&c, "select to_jsonb(count(*)) from tenure.job_reap()", &[]).await;
+    let last = claim_with(&c, "w", ", p_limit => 4, p_mode => 'started'").await;
+    let (b3, c2) = (held(&last, 1), held(&last, 2));
+    end_many(&c, &[(&c2, "succeeded"), (&b3, "failed")]).await;
+    let all = [
+        "step_completed a 1",
+        "step_completed c 2",
+        "step_failed b 3",
+        "step_failed d 1",
+        "step_retrying b 1",
+        "step_retrying b 2",
+        "step_retrying c 1",
+    ];
+    assert_eq!(runs_told(&c, execution).await, all);
+    assert_eq!(retries(&c, execution).await, 3);
+    assert_eq!(state_of(&c, execution).await, "partially_failed");
+    check_executions(&c).await;
+    check_invariants(&c).await;
+}
+
+/// A plan of many steps that need nothing: all are queued at once.
+fn wide(purpose: &str) -> Value {
+    let steps: Vec<String> = (0..STEPS).map(|n| format!("s{n} read")).collect();
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+    plan(purpose, &steps)
+}
+
+/// How often the statement, with the execution and whatever else, wrote rows of executions.
+async fn writes(c: &Client, sql: &str) -> i64 {
+    run(c, "begin").await;
+    one(c, sql, &[]).await;
+    let written =
+        "select n_tup_upd from pg_stat_xact_user_tables where schemaname = 'tenure' and relname = 'executions'";
+    let written = get(c, written, &[]).await;
+    run(c, "commit").await;
+    written
+}
+
+async fn skipped(c: &Client, execution: Uuid) -> i32 {
+    let sql = "select steps_skipped from tenure.executions where execution_id = $1";
+    get(c, sql, &[&execution]).await
+}
+
+/// Rows are counted, not seconds: each step by itself would write its execution several times.
+#[tokio::test]
+async fn stopping_an_execution_of_hundreds_of_queued_steps_settles_them_together() {
+    let (db, c) = people().await;
+
+    let cancelled = begin(&c, &wide("cancelled")).await;
+    let written = writes(&c, &format!("select tenure.execution_cancel('{cancelled}', 'enough')")).await;
+    assert!(written <= WRITES_MAX, "a cancel wrote its execution {written} times");
+    assert_eq!(state_of(&c, cancelled).await, "cancelled");
+    assert_eq!(skipped(&c, cancelled).await, STEPS as i32);
+
+    let failed = begin(&c, &wide("failed")).await;
+    let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+    let fail = format!(
+        "select tenure.job_fail('{}', '{}', 'no', 'permanent')",
+        held.job_id, held.token
+    );
+    let written = writes(&c, &fail).await;
+    assert!(written <= WRITES_MAX, "a failure wrote its execution {written} times");
+    assert_eq!(state_of(&c, failed).await, "failed");
+    assert_eq!(skipped(&c, failed).await, STEPS as i32 - 1);
+
+    let late = begin(&c, &wide("late")).await;
+    db.advance("30 days").await;
+    let written = writes(&c, "select tenure.execution_tick()").await;
+    assert!(written <= WRITES_MAX, "a timeout wrote its execution {written} times");
+    assert_eq!(state_of(&c, late).await, "failed");
+    assert_eq!(skipped(&c, late).await, STEPS as i32);
+
+    for execution in [cancelled, failed, late] {
+        let skips = told(&c, execution, "step_skipped").await;
+        assert_eq!(skips, skipped(&c, execution).await as usize, "each is told of once");
+    }
+    let left: i64 = get(&c, "select (select count(*) from tenure.ready) + (select count(*) from tenure.delayed) + (select count(*) from tenure.active)", &[]).await;
+    assert_eq!(left, 0, "nothing of them is left to be claimed");
+    tick(&c).await;
+    check_executions(&c).await;
+    check_invariants(&c).await;
+}
