@@ -38,7 +38,10 @@ async fn a_step_given_back_in_the_middle_runs_again_only_if_it_may() {
     assert_eq!(told(&c, execution, "step_unknown").await, 1);
     refused(&take(&c, "ada", &["host:a"], 60).await, "lock_held");
     let late = verb(&c, "job_complete", &held, "").await;
-    assert_eq!(late["state"], "failed", "who gave it back has nothing more to say: {late}");
+    assert_eq!(
+        late["state"], "failed",
+        "who gave it back has nothing more to say: {late}"
+    );
     resolve(&c, execution, "retry").await;
     work_all(&c).await;
     assert_eq!(state_of(&c, execution).await, "succeeded");
