@@ -135,7 +135,7 @@ async fn nobody_enqueues_a_job_that_passes_for_one_of_ours() {
     // What only looks a little like it is anybody's.
     for argument in [
         "p_key => 'step 7 of the plan'",
-        "p_source_system => 'tenure.shop'",
+        "p_source_system => 'tenures'",
         "p_key => 'stepper'",
     ] {
         enqueue_with(&c, "touch", &format!(", {argument}")).await;

@@ -37,7 +37,11 @@ async fn a_step_given_back_in_the_middle_runs_again_only_if_it_may() {
     assert_eq!(claimable(&c).await, 0, "nobody runs it a second time");
     assert_eq!(told(&c, execution, "step_unknown").await, 1);
     refused(&take(&c, "ada", &["host:a"], 60).await, "lock_held");
-    refused(&verb(&c, "job_complete", &held, "").await, "stale_lease");
+    let late = verb(&c, "job_complete", &held, "").await;
+    assert_eq!(
+        late["state"], "failed",
+        "who gave it back has nothing more to say: {late}"
+    );
     resolve(&c, execution, "retry").await;
     work_all(&c).await;
     assert_eq!(state_of(&c, execution).await, "succeeded");
@@ -147,7 +151,7 @@ async fn an_execution_that_stops_after_a_failure_ends_with_its_time_though_a_ret
     assert_eq!(state_of(&c, execution).await, "failed");
     let states = steps(&c, &[execution]).await;
     assert_eq!(states[0], "failed");
-    assert!(["failed", "cancelled"].contains(&states[1].as_str()), "{states:?}");
+    assert!(["cancelled", "skipped"].contains(&states[1].as_str()), "{states:?}");
     let held: i64 = get(&c, "select count(*) from tenure.locks", &[]).await;
     assert_eq!(held, 0);
     db.advance("2 days").await;

@@ -199,6 +199,9 @@ async fn a_closed_tenant_keeps_no_other_tenant_from_its_locks() {
 /// Executions that are approved and wait for the end of a freeze, one at each of these targets. The session of a server that gives up where it would wait.
 async fn parked(targets: &[&str]) -> (Db, Client, Client, Vec<Uuid>) {
     let (db, c) = people().await;
+    // The lane of their jobs is there already: only whoever makes it is waited for.
+    start(&c, "first", "first", json!({})).await;
+    work_all(&c).await;
     act(&c, "pam").await;
     one(&c, "select tenure.execution_freeze('wait')", &[]).await;
     let mut found = Vec::new();
