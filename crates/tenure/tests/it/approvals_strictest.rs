@@ -50,8 +50,8 @@ async fn whoever_acts_for_another_meets_the_stricter_rule_of_the_two() {
     );
     assert_eq!(
         terms("pam", "for a stranger", ", p_on_behalf_of => 'ticket 4711'").await,
-        (json!(0), json!("free")),
-        "a name that nobody registered says nothing about who asks"
+        (json!(2), json!("agents")),
+        "whom nobody registered counts as an agent"
     );
     assert_eq!(
         terms("cyd", "for pam", ", p_on_behalf_of => 'pam'").await,
@@ -271,9 +271,9 @@ async fn a_supersede_whose_key_belongs_to_another_is_refused_and_cancels_nothing
     let before = snapshot(&c).await;
     let over = format!(", p_key => 'two', p_supersedes => '{}'", old.execution);
     // The same plan as the other's, and one of neither.
-    for target in ["2", "3"] {
+    for (target, code) in [("2", "key_taken"), ("3", "plan_differs")] {
         let answer = submit(&c, "eve", &change(target), &over).await;
-        refused(&answer, "key_taken");
+        refused(&answer, code);
         let named = other.execution.to_string();
         assert!(answer["what"].as_str().expect("words").contains(&named), "{answer}");
         assert_eq!(snapshot(&c).await, before, "a refusal leaves all as it was");
