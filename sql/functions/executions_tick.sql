@@ -94,6 +94,7 @@ declare
   v_what    text;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
+  perform tenure.check_isolation();
   for v_row in
     select m.job_id, s.execution_id from tenure.step_marks m join tenure.steps s on s.job_id = m.job_id where m.tenant_id = any (v_tenants) order by m.at limit p_limit for update of m skip locked
   loop
