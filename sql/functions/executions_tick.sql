@@ -50,8 +50,7 @@ begin
   select e.* into p_execution from tenure.executions e where e.execution_id = p_execution.execution_id;
   if p_execution.state = 'approved' then
     perform tenure.executions_begin(p_now, 'policy', array[p_execution.execution_id], 'skip');
-    -- When to look again was said there: soon, where somebody was busy at a target.
-    return case when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.state = 'running') then 'started' else v_did end;
+    v_did := case when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.state = 'running') then 'started' else v_did end;
   elsif p_execution.state = 'running' and p_execution.stopping is not null then
     if p_execution.stopping = 'step_failed' and p_execution.timeout_at <= p_now then
       perform tenure.execution_stop(p_now, 'policy', p_execution.execution_id, 'timed_out', 'timed_out', format('It took longer than %s ms.', p_execution.timeout_ms));
