@@ -50,8 +50,7 @@ begin
   select e.* into p_execution from tenure.executions e where e.execution_id = p_execution.execution_id;
   if p_execution.state = 'approved' then
     perform tenure.executions_begin(p_now, 'policy', array[p_execution.execution_id], 'skip');
-    -- When to look again was said there: soon, where somebody was busy at a target.
-    return case when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.state = 'running') then 'started' else v_did end;
+    v_did := case when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.state = 'running') then 'started' else v_did end;
   elsif p_execution.state = 'running' and p_execution.stopping is not null then
     if p_execution.stopping = 'step_failed' and p_execution.timeout_at <= p_now then
       perform tenure.execution_stop(p_now, 'policy', p_execution.execution_id, 'timed_out', 'timed_out', format('It took longer than %s ms.', p_execution.timeout_ms));
@@ -94,6 +93,7 @@ declare
   v_what    text;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
+  perform tenure.check_isolation();
   for v_row in
     select m.job_id, s.execution_id from tenure.step_marks m join tenure.steps s on s.job_id = m.job_id where m.tenant_id = any (v_tenants) order by m.at limit p_limit for update of m skip locked
   loop

@@ -40,6 +40,7 @@ async fn nothing_is_decided_about_executions_and_locks_from_an_old_snapshot() {
             format!("execution_resolve('{lost}', 'a', 'retry', 'seen')"),
             format!("execution_retry('{failed}')"),
             format!("execution_cancel('{}', 'no')", asked.execution),
+            format!("execution_withdraw('{}', 'no')", asked.execution),
             "lock_acquire(array['host:new'], 60)".to_owned(),
             format!("lock_release(array['host:held'], array[{fence}])"),
             "lock_break('host:held', 'mine')".to_owned(),
@@ -51,6 +52,12 @@ async fn nothing_is_decided_about_executions_and_locks_from_an_old_snapshot() {
             let why = format!("{} {}", said["what"], said["why"]);
             assert!(why.contains(level) || why.contains("transaction"), "{call}: {said}");
         }
+        run(&c, &format!("begin isolation level {level}")).await;
+        raised(
+            try_rows(&c, "select tenure.execution_tick()", &[]).await,
+            "state_conflict",
+        );
+        run(&c, "rollback").await;
     }
     assert_eq!(snapshot(&c).await, before);
     check_executions(&c).await;
