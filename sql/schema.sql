@@ -1091,8 +1091,8 @@ CREATE FUNCTION tenure.execution_preview(p_plan text) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_requesters(integer, text, text, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.execution_requesters(p_tenant_id integer, p_principal text, p_on_behalf_of text, p_retry_of uuid) RETURNS text[]
+-- execution_requesters(text, text, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid) RETURNS text[]
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -5731,8 +5731,8 @@ GRANT ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) TO tenure_serve
 REVOKE ALL ON FUNCTION tenure.execution_preview(p_plan text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_preview(p_plan text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION execution_requesters(p_tenant_id integer, p_principal text, p_on_behalf_of text, p_retry_of uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_requesters(p_tenant_id integer, p_principal text, p_on_behalf_of text, p_retry_of uuid) FROM PUBLIC;
+-- FUNCTION execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid) FROM PUBLIC;
 
 -- FUNCTION execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb, p_on_behalf_of text) FROM PUBLIC;
