@@ -169,7 +169,7 @@ async fn a_plain_job_with_a_member_step_is_no_step_to_its_handler() {
     let payload = forged();
     one(&c, "select tenure.job_enqueue('touch', $1)", &[&payload]).await;
     let real = start(&c, "a", "real", json!({})).await;
-    let seen: Arc<Mutex<Vec<(Option<Uuid>, Value)>>> = Arc::default();
+    let seen = Arc::new(Mutex::new(Vec::new()));
     let notes = seen.clone();
     until_idle(worker(&db).handler("touch", move |payload: Value, context: Context| {
         let notes = notes.clone();
