@@ -92,7 +92,7 @@ as $$
   select array(select r.requested_by from runs r union select r.on_behalf_of from runs r where r.on_behalf_of is not null)
 $$;
 
--- When all of several windows are open next; null when that never happens within a year of weeks.
+-- When all of several windows are open next; infinity when that never happens.
 create or replace function tenure.windows_open(p_windows jsonb, p_now timestamptz) returns timestamptz
 language plpgsql stable
 as $$

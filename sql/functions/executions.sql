@@ -223,6 +223,9 @@ begin
       perform tenure.refuse('runbook_required', format('The plan needs an approval of level %s and names no runbook.', v_terms.level),
         format('The rule %s asks for it; whoever reviews the plan must see what to do when it goes wrong.', v_terms.rule), 'Add runbook_ref to the plan.');
     end if;
+    if not isfinite(tenure.window_opens(v_terms.start_window, p_now)) then
+      perform tenure.refuse('range_invalid', 'The windows of its steps are never open together.', 'The rules give its steps windows of which all must be open when it starts.', 'Make two plans of it, or have the rules changed.');
+    end if;
     perform tenure.check_targets(p_caller.tenant_id, p_plan);
     perform tenure.check_job(format(' of steps[%s]', s.step_number - 1), p_now, tenure.step_payload(s.payload, v_id, s.step_number, s.step_id, s.action, s.target_type, p_hash, 9007199254740991)::json, 'step', 0, p_now, null, coalesce(s.attempts_max, 1),
       'safe_metadata', 'job', 'tenure', array[s.target_ref, s.payload_ref], array[p_plan ->> 'correlation_id'], null) from unnest(v_steps) s;

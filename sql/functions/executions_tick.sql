@@ -140,7 +140,7 @@ begin
   end loop;
 
   for v_exec in
-    select e.* from tenure.executions e where e.next_at <= v_now and e.tenant_id = any (v_tenants) order by e.next_at limit p_limit for no key update skip locked
+    select e.* from tenure.executions e where e.next_at <= v_now and e.tenant_id = any (v_tenants) order by e.next_at, e.execution_id limit p_limit for no key update skip locked
   loop
     -- What is wrong with one keeps nobody else waiting: it is looked at again in a while.
     begin

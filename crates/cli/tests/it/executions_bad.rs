@@ -152,16 +152,7 @@ async fn a_lock_has_a_type_and_a_reference_and_nothing_else() {
     ];
     let long = format!("host:{}", "x".repeat(500));
     for (_, run) in ways {
-        for lock in [
-            "host",
-            "host:",
-            ":web",
-            "host:a:b:c",
-            "host:a b:c d",
-            "host:50%",
-            "host:a\tb",
-            &long,
-        ] {
+        for lock in ["host", "host:", ":web", "host:a:b:c", "host:50%", "host:a\tb", &long] {
             refused(&run(ANN, &["lock", "acquire", lock]), "name_invalid");
             refused(&run(ANN, &["lock", "break", lock, "--reason", "r"]), "name_invalid");
         }
