@@ -301,60 +301,11 @@ CREATE TABLE tenure.executions (
     last_state text,
     chain_length integer DEFAULT 0 NOT NULL,
     chain_hash bytea NOT NULL,
-    CONSTRAINT executions_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
-    CONSTRAINT executions_approval_level_check CHECK (((approval_level >= 0) AND (approval_level <= 3))),
-    CONSTRAINT executions_chain_hash_check CHECK ((octet_length(chain_hash) = 32)),
-    CONSTRAINT executions_chain_length_check CHECK ((chain_length >= 0)),
-    CONSTRAINT executions_check CHECK ((started_at >= created_at)),
-    CONSTRAINT executions_check1 CHECK ((ended_at >= COALESCE(started_at, created_at))),
-    CONSTRAINT executions_check10 CHECK (((parked IS NULL) OR (state = 'approved'::text))),
-    CONSTRAINT executions_check11 CHECK ((start_before > start_after)),
-    CONSTRAINT executions_check12 CHECK ((((((steps_open + steps_succeeded) + steps_failed) + steps_cancelled) + steps_skipped) = step_count)),
-    CONSTRAINT executions_check13 CHECK ((steps_unknown <= steps_open)),
-    CONSTRAINT executions_check2 CHECK (((state = ANY (ARRAY['succeeded'::text, 'partially_failed'::text, 'failed'::text, 'cancelled'::text, 'rejected'::text])) = (ended_at IS NOT NULL))),
-    CONSTRAINT executions_check3 CHECK (((state <> ALL (ARRAY['pending'::text, 'awaiting_approval'::text, 'approved'::text, 'rejected'::text])) OR (started_at IS NULL))),
-    CONSTRAINT executions_check4 CHECK (((state <> ALL (ARRAY['running'::text, 'succeeded'::text, 'partially_failed'::text, 'failed'::text])) OR (started_at IS NOT NULL))),
-    CONSTRAINT executions_check5 CHECK (((state = 'cancelled'::text) = (cancelled_at IS NOT NULL))),
-    CONSTRAINT executions_check6 CHECK (((cancelled_at IS NULL) = (cancelled_by IS NULL))),
-    CONSTRAINT executions_check7 CHECK (((state <> 'succeeded'::text) OR ((steps_succeeded = step_count) AND (steps_open = 0)))),
-    CONSTRAINT executions_check8 CHECK (((ended_at IS NULL) OR (steps_open = 0))),
-    CONSTRAINT executions_check9 CHECK (((approval_level < 2) OR (runbook_ref IS NOT NULL))),
-    CONSTRAINT executions_error_class_check CHECK ((length(error_class) <= 200)),
-    CONSTRAINT executions_error_message_check CHECK ((octet_length(error_message) <= 4000)),
-    CONSTRAINT executions_idempotency_key_check CHECK (((idempotency_key ~ '\S'::text) AND (length(idempotency_key) <= 255))),
-    CONSTRAINT executions_key_origin_check CHECK ((key_origin = ANY (ARRAY['given'::text, 'derived'::text]))),
-    CONSTRAINT executions_last_transition_by_check CHECK ((last_transition_by ~ '\S'::text)),
-    CONSTRAINT executions_metadata_check CHECK ((jsonb_typeof(metadata) = 'object'::text)),
-    CONSTRAINT executions_mode_check CHECK ((mode = ANY (ARRAY['immediate'::text, 'background'::text]))),
-    CONSTRAINT executions_on_step_failure_check CHECK ((on_step_failure = ANY (ARRAY['stop'::text, 'continue'::text]))),
-    CONSTRAINT executions_parked_check CHECK ((parked = ANY (ARRAY['window'::text, 'freeze'::text]))),
-    CONSTRAINT executions_plan_hash_check CHECK ((plan_hash ~ '^[0-9a-f]{64}$'::text)),
-    CONSTRAINT executions_plan_size_bytes_check CHECK ((plan_size_bytes > 0)),
-    CONSTRAINT executions_purpose_check CHECK ((purpose ~ '\S'::text)),
-    CONSTRAINT executions_reason_code_check CHECK ((reason_code ~ '\S'::text)),
-    CONSTRAINT executions_requested_by_check CHECK ((requested_by ~ '\S'::text)),
-    CONSTRAINT executions_result_summary_check CHECK ((octet_length((result_summary)::text) <= 10240)),
-    CONSTRAINT executions_retries_total_check CHECK ((retries_total >= 0)),
-    CONSTRAINT executions_rule_check CHECK ((rule ~ '\S'::text)),
-    CONSTRAINT executions_runbook_ref_check CHECK ((runbook_ref ~ '\S'::text)),
-    CONSTRAINT executions_sla_class_check CHECK ((sla_class = ANY (ARRAY['fast'::text, 'medium'::text, 'long'::text]))),
-    CONSTRAINT executions_start_after_check CHECK (isfinite(start_after)),
-    CONSTRAINT executions_start_before_check CHECK (isfinite(start_before)),
-    CONSTRAINT executions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'awaiting_approval'::text, 'approved'::text, 'running'::text, 'succeeded'::text, 'partially_failed'::text, 'failed'::text, 'cancelled'::text, 'rejected'::text]))),
-    CONSTRAINT executions_step_count_check CHECK ((step_count > 0)),
-    CONSTRAINT executions_steps_cancelled_check CHECK ((steps_cancelled >= 0)),
-    CONSTRAINT executions_steps_failed_check CHECK ((steps_failed >= 0)),
-    CONSTRAINT executions_steps_open_check CHECK ((steps_open >= 0)),
-    CONSTRAINT executions_steps_skipped_check CHECK ((steps_skipped >= 0)),
-    CONSTRAINT executions_steps_succeeded_check CHECK ((steps_succeeded >= 0)),
-    CONSTRAINT executions_steps_unknown_check CHECK ((steps_unknown >= 0)),
-    CONSTRAINT executions_stopped_by_check CHECK ((stopped_by ~ '\S'::text)),
-    CONSTRAINT executions_stopping_check CHECK ((stopping = ANY (ARRAY['step_failed'::text, 'cancelled'::text, 'timed_out'::text]))),
-    CONSTRAINT executions_target_count_check CHECK ((target_count > 0)),
-    CONSTRAINT executions_timeout_ms_check CHECK ((timeout_ms > 0))
+    takes_locks boolean DEFAULT true NOT NULL,
+    requesters text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT executions_counts CHECK (((step_count > 0) AND (((((steps_open + steps_succeeded) + steps_failed) + steps_cancelled) + steps_skipped) = step_count) AND (LEAST(steps_succeeded, steps_failed, steps_cancelled, steps_skipped, steps_unknown, retries_total) >= 0) AND (steps_open >= steps_unknown) AND ((ended_at IS NULL) OR (steps_open = 0)) AND ((state <> 'succeeded'::text) OR (steps_succeeded = step_count)) AND (chain_length >= 0) AND (octet_length(chain_hash) = 32)))
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
-ALTER TABLE ONLY tenure.executions FORCE ROW LEVEL SECURITY;
 
 -- TABLE executions; Type: COMMENT
 COMMENT ON TABLE tenure.executions IS 'One run of a frozen plan. Whoever changes it, its steps, approvals or events holds its row. The chain of its events hangs on chain_hash.';
@@ -370,6 +321,9 @@ COMMENT ON COLUMN tenure.executions.steps_open IS 'Steps that are not over, thos
 
 -- COLUMN executions.stopping; Type: COMMENT
 COMMENT ON COLUMN tenure.executions.stopping IS 'Why nothing more of it starts; it ends when the last step that is under way has ended.';
+
+-- COLUMN executions.requesters; Type: COMMENT
+COMMENT ON COLUMN tenure.executions.requesters IS 'Who asked for it, on whose behalf, and whoever asked for those that it retries: none of them decides about it.';
 
 -- plans; Type: TABLE
 CREATE TABLE tenure.plans (
@@ -408,6 +362,12 @@ CREATE FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) RETURNS json
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- approval_show(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.approval_show(p_approval_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- approval_votes_check(); Type: FUNCTION
 CREATE FUNCTION tenure.approval_votes_check() RETURNS trigger
     LANGUAGE plpgsql
@@ -415,7 +375,7 @@ CREATE FUNCTION tenure.approval_votes_check() RETURNS trigger
     AS $$...$$;
 
 -- approval_votes_of(uuid); Type: FUNCTION
-CREATE FUNCTION tenure.approval_votes_of(p_approval_id uuid) RETURNS TABLE(principal text, decision text, comment text, plan_hash text, auth_method text, source text, roles text[], level integer, on_behalf_of text, at timestamp with time zone)
+CREATE FUNCTION tenure.approval_votes_of(p_approval_id uuid) RETURNS TABLE(principal text, decision text, comment text, plan_hash text, auth_method text, auth_makers text[], source text, roles text[], level integer, on_behalf_of text, at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -442,6 +402,11 @@ CREATE FUNCTION tenure.attempts_only_amended() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- auth_makers(tenure.caller_identity); Type: FUNCTION
+CREATE FUNCTION tenure.auth_makers(p_caller tenure.caller_identity) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- backoff_seconds(integer, integer, integer, double precision); Type: FUNCTION
 CREATE FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision DEFAULT random()) RETURNS double precision
     LANGUAGE sql PARALLEL SAFE
@@ -454,7 +419,7 @@ CREATE FUNCTION tenure.caller() RETURNS tenure.caller_identity
     AS $$...$$;
 
 -- chain_append(timestamp with time zone, text, tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) RETURNS void
+CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) RETURNS uuid[]
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -466,7 +431,6 @@ CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text
 -- chain_link(bytea, bytea, text); Type: FUNCTION
 CREATE FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text) RETURNS bytea
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- check_acted_for(text); Type: FUNCTION
@@ -516,8 +480,8 @@ CREATE FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_l
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
--- check_executor(text); Type: FUNCTION
-CREATE FUNCTION tenure.check_executor(p_executor text) RETURNS void
+-- check_executor(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_executor(p_executor text, p_of text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -560,8 +524,18 @@ CREATE FUNCTION tenure.check_lock(p_now timestamp with time zone, p_tenant_id in
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- check_makers(tenure.caller_identity, tenure.executions, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_name(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_name(p_what text, p_name text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_not_own_login(tenure.caller_identity, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -580,6 +554,11 @@ CREATE FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) RETURNS vo
 CREATE FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_plan_here(tenure.caller_identity, timestamp with time zone, jsonb, text, tenure.plan_step[], uuid, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- subscriptions; Type: TABLE
@@ -685,6 +664,11 @@ CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning ten
 -- class_reach(text); Type: FUNCTION
 CREATE FUNCTION tenure.class_reach(p_action_class text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- clock_stood(tenure.executions, timestamp with time zone, timestamp with time zone, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.clock_stood(p_execution tenure.executions, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid) RETURNS interval
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- config_get(text); Type: FUNCTION
@@ -886,7 +870,7 @@ CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning t
     AS $$...$$;
 
 -- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[], integer[], text); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], p_renewals_max integer[] DEFAULT NULL::integer[], p_on_exhausted text DEFAULT NULL::text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
+CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], p_renewals_max integer[] DEFAULT NULL::integer[], p_on_exhausted text DEFAULT NULL::text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -1051,6 +1035,8 @@ CREATE FUNCTION tenure.execution_key(p_tenant_id integer, p_principal text, p_pl
 CREATE FUNCTION tenure.execution_list(p_state text DEFAULT NULL::text, p_requested_by text DEFAULT NULL::text, p_target text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, state text, purpose text, requested_by text, plan_hash text, sla_class text, action_class text, mode text, priority integer, approval_level integer, rule text, parked text, stopping text, reason_code text, generator text, correlation_id text, step_count integer, steps_open integer, steps_succeeded integer, steps_failed integer, steps_skipped integer, steps_cancelled integer, steps_unknown integer, created_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, queue_wait_ms bigint, duration_ms bigint, error_message text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$...$$;
 
 -- execution_locked(integer, uuid); Type: FUNCTION
@@ -1085,8 +1071,8 @@ CREATE FUNCTION tenure.execution_plan(p_execution_id uuid) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_preview(text); Type: FUNCTION
-CREATE FUNCTION tenure.execution_preview(p_plan text) RETURNS jsonb
+-- execution_preview(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -1184,13 +1170,10 @@ CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor 
 -- executions_finish(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- executions_follow(timestamp with time zone, text, uuid[], uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]) RETURNS void
+-- executions_follow(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -1224,12 +1207,21 @@ CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
+-- executions_shape(); Type: FUNCTION
+CREATE FUNCTION tenure.executions_shape() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
+-- executions_stand(); Type: FUNCTION
+CREATE FUNCTION tenure.executions_stand() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- executions_start(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) RETURNS tenure.execution_told[]
     LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
@@ -1319,6 +1311,11 @@ CREATE FUNCTION tenure.is_plan_number(p_text text) RETURNS boolean
 -- is_requester(tenure.executions, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) RETURNS boolean
     LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- is_settled(tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.is_settled(p_execution tenure.executions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- is_trusted(); Type: FUNCTION
@@ -1737,8 +1734,14 @@ CREATE FUNCTION tenure.kind_show(p_kind text) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- lane_ensure(tenure.caller_identity, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) RETURNS integer
+-- lane_check(tenure.caller_identity, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text DEFAULT ''::text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lane_ensure(tenure.caller_identity, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text DEFAULT ''::text) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -1874,6 +1877,11 @@ CREATE FUNCTION tenure.login_unbind(p_login text) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- makers_now(tenure.caller_identity); Type: FUNCTION
+CREATE FUNCTION tenure.makers_now(p_caller tenure.caller_identity) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- mask_text(text); Type: FUNCTION
 CREATE FUNCTION tenure.mask_text(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -1983,7 +1991,7 @@ CREATE FUNCTION tenure.partition_upkeep() RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '2s'
     SET "TimeZone" TO 'UTC'
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- schedules; Type: TABLE
 CREATE TABLE tenure.schedules (
@@ -2193,6 +2201,11 @@ CREATE FUNCTION tenure.plan_terms(p_tenant_id integer, p_requesters text[], p_pl
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- plan_uses(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_uses(p_plan jsonb) RETURNS TABLE(kind text, executor text, place text)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- plan_value_trouble(jsonb, text, boolean, bigint, bigint, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -2272,6 +2285,11 @@ CREATE FUNCTION tenure.refuse_agent(p_caller tenure.caller_identity) RETURNS voi
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- refuse_approval(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_approval(p_approval_id uuid) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
 -- refuse_busy(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.refuse_busy(p_job_id uuid) RETURNS void
     LANGUAGE sql
@@ -2286,7 +2304,7 @@ CREATE FUNCTION tenure.refuse_change() RETURNS trigger
 
 -- refuse_execution(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.refuse_execution(p_execution_id uuid) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- refuse_execution_letter(uuid); Type: FUNCTION
@@ -2335,6 +2353,11 @@ CREATE FUNCTION tenure.refuse_step_job(p_job_id uuid) RETURNS void
 -- refuse_token(); Type: FUNCTION
 CREATE FUNCTION tenure.refuse_token() RETURNS integer
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- roles_missing(tenure.approvals); Type: FUNCTION
+CREATE FUNCTION tenure.roles_missing(p_approval tenure.approvals) RETURNS text[]
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], uuid[]); Type: FUNCTION
@@ -2489,7 +2512,7 @@ CREATE FUNCTION tenure.secret_text(p_secret bytea) RETURNS text
 
 -- setting(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.setting(p_tenant_id integer, p_key text) RETURNS jsonb
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- setting_integer(integer, text); Type: FUNCTION
@@ -2672,8 +2695,13 @@ CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text DEFAULT NULL:
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- step_of_key(text); Type: FUNCTION
+CREATE FUNCTION tenure.step_of_key(p_key text) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS $_$...$_$;
+
 -- step_payload(jsonb, uuid, integer, text, text, text, text, bigint); Type: FUNCTION
-CREATE FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) RETURNS jsonb
+CREATE FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) RETURNS json
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -2682,13 +2710,50 @@ CREATE FUNCTION tenure.step_progress(p_now timestamp with time zone, p_actor tex
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- step_runs_keep(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_runs_keep(p_job_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_runs; Type: TABLE
+CREATE TABLE tenure.step_runs (
+    execution_id uuid NOT NULL,
+    step_number integer NOT NULL,
+    job_id uuid NOT NULL,
+    run integer NOT NULL,
+    tenant_id integer NOT NULL,
+    attempt smallint NOT NULL,
+    outcome text NOT NULL,
+    state text NOT NULL,
+    owner text,
+    holder text,
+    leased_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    reason text,
+    error_code text,
+    error_class text,
+    error_message text,
+    result jsonb,
+    result_ref text
+);
+
+-- TABLE step_runs; Type: COMMENT
+COMMENT ON TABLE tenure.step_runs IS 'What the runs of steps did, results included, copied from tenure.attempts in the transaction that empties their job. They live as long as the execution, and in its evidence after that.';
+
+-- step_runs_of(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.step_runs_of(p_execution_id uuid) RETURNS SETOF tenure.step_runs
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- steps_ask(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
--- steps_dispatch(timestamp with time zone, text, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
+-- steps_dispatch(timestamp with time zone, text, uuid[], integer[], boolean, boolean, tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -2710,9 +2775,6 @@ CREATE FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p
 -- steps_enqueue(timestamp with time zone, integer, uuid[], integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_go_on(timestamp with time zone, text, uuid, integer[], boolean); Type: FUNCTION
@@ -2723,19 +2785,17 @@ CREATE FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text,
 -- steps_lock(timestamp with time zone, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_over(timestamp with time zone, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) RETURNS record
     LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- steps_shape(); Type: FUNCTION
+CREATE FUNCTION tenure.steps_shape() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- steps_skip(timestamp with time zone, uuid[], integer[], text); Type: FUNCTION
@@ -3030,6 +3090,7 @@ CREATE TABLE tenure.approval_votes (
     level smallint NOT NULL,
     on_behalf_of text,
     at timestamp with time zone NOT NULL,
+    auth_makers text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT approval_votes_check CHECK (((decision <> 'reject'::text) OR (comment ~ '\S'::text))),
     CONSTRAINT approval_votes_decision_check CHECK ((decision = ANY (ARRAY['approve'::text, 'reject'::text]))),
     CONSTRAINT approval_votes_level_check CHECK (((level >= 1) AND (level <= 3))),
@@ -3039,6 +3100,9 @@ ALTER TABLE ONLY tenure.approval_votes FORCE ROW LEVEL SECURITY;
 
 -- TABLE approval_votes; Type: COMMENT
 COMMENT ON TABLE tenure.approval_votes IS 'Who decided, when, about which hash, proved by what, from where, in which role.';
+
+-- COLUMN approval_votes.auth_makers; Type: COMMENT
+COMMENT ON COLUMN tenure.approval_votes.auth_makers IS 'Who had made the key, or bound the login, by which they came.';
 
 -- attempts; Type: TABLE
 CREATE TABLE tenure.attempts (
@@ -3381,11 +3445,8 @@ CREATE TABLE tenure.execution_events (
     step_number integer,
     body text NOT NULL,
     hash bytea NOT NULL,
-    CONSTRAINT execution_events_hash_check CHECK ((octet_length(hash) = 32)),
-    CONSTRAINT execution_events_kind_check CHECK ((kind ~ '^[a-z_]+$'::text)),
-    CONSTRAINT execution_events_seq_check CHECK ((seq > 0))
+    CONSTRAINT execution_events_line CHECK (((seq > 0) AND (kind <> ''::text) AND (translate(kind, 'abcdefghijklmnopqrstuvwxyz_'::text, ''::text) = ''::text) AND (octet_length(hash) = 32)))
 );
-ALTER TABLE ONLY tenure.execution_events FORCE ROW LEVEL SECURITY;
 
 -- TABLE execution_events; Type: COMMENT
 COMMENT ON TABLE tenure.execution_events IS 'What happened to one execution, chained: the hash of each is that of the one before and its body together. They live as long as the execution, and in its evidence after that.';
@@ -3864,6 +3925,7 @@ CREATE TABLE tenure.keys (
     revoked_at timestamp with time zone,
     revoked_by text,
     last_used_at timestamp with time zone,
+    makers text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT keys_approver_level_check CHECK (((approver_level >= 1) AND (approver_level <= 3))),
     CONSTRAINT keys_check CHECK (((approver_level IS NOT NULL) = ('approver'::text = ANY (roles)))),
     CONSTRAINT keys_check1 CHECK (((revoked_at IS NULL) = (revoked_by IS NULL))),
@@ -3879,6 +3941,9 @@ ALTER TABLE ONLY tenure.keys FORCE ROW LEVEL SECURITY;
 
 -- TABLE keys; Type: COMMENT
 COMMENT ON TABLE tenure.keys IS 'API keys. The secret itself is nowhere: only its keyed hash, and a prefix to recognise it by.';
+
+-- COLUMN keys.makers; Type: COMMENT
+COMMENT ON COLUMN tenure.keys.makers IS 'Who made it, and whoever made the key or bound the login by which they came: nobody decides by it about a plan of theirs.';
 
 -- lanes_lane_seq; Type: SEQUENCE
 ALTER TABLE tenure.lanes ALTER COLUMN lane ADD GENERATED ALWAYS AS IDENTITY (
@@ -3927,7 +3992,6 @@ CREATE TABLE tenure.lock_targets (
     CONSTRAINT lock_targets_target_check CHECK ((length(target) <= 400))
 )
 WITH (fillfactor='80');
-ALTER TABLE ONLY tenure.lock_targets FORCE ROW LEVEL SECURITY;
 
 -- TABLE lock_targets; Type: COMMENT
 COMMENT ON TABLE tenure.lock_targets IS 'What can be locked. Whoever takes, frees or waits for a lock on it holds this row for that moment, so that nobody waits for what is free.';
@@ -3958,7 +4022,6 @@ END)) STORED NOT NULL,
     CONSTRAINT locks_owner_check CHECK ((owner ~ '\S'::text))
 )
 WITH (fillfactor='80');
-ALTER TABLE ONLY tenure.locks FORCE ROW LEVEL SECURITY;
 
 -- TABLE locks; Type: COMMENT
 COMMENT ON TABLE tenure.locks IS 'Exclusive hold on a target, or on one action at it; the whole excludes every part. That of a step lasts until the step is over, whatever the clock says; any other until it expires.';
@@ -3973,6 +4036,7 @@ CREATE TABLE tenure.logins (
     payload_access text DEFAULT 'safe'::text NOT NULL,
     bound_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     bound_by text NOT NULL,
+    makers text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT logins_login_check CHECK ((login ~ '\S'::text)),
     CONSTRAINT logins_payload_access_check CHECK ((payload_access = ANY (ARRAY['safe'::text, 'restricted'::text]))),
     CONSTRAINT logins_principal_check CHECK ((principal ~ '\S'::text))
@@ -3981,6 +4045,9 @@ ALTER TABLE ONLY tenure.logins FORCE ROW LEVEL SECURITY;
 
 -- TABLE logins; Type: COMMENT
 COMMENT ON TABLE tenure.logins IS 'Binds a database login to tenant and principal. The row * is for logins without a row of their own: remove it and such logins are refused.';
+
+-- COLUMN logins.makers; Type: COMMENT
+COMMENT ON COLUMN tenure.logins.makers IS 'Who bound it, and whoever made the key or bound the login by which they came: nobody decides by it about a plan of theirs.';
 
 -- migrations; Type: TABLE
 CREATE TABLE tenure.migrations (
@@ -4173,7 +4240,6 @@ CREATE TABLE tenure.step_marks (
     at timestamp with time zone NOT NULL,
     trouble text
 );
-ALTER TABLE ONLY tenure.step_marks FORCE ROW LEVEL SECURITY;
 
 -- TABLE step_marks; Type: COMMENT
 COMMENT ON TABLE tenure.step_marks IS 'Jobs of steps that have ended while somebody else held their execution: the next tick follows them up.';
@@ -4185,7 +4251,6 @@ CREATE TABLE tenure.step_needs (
     step_number integer NOT NULL,
     tenant_id integer NOT NULL
 );
-ALTER TABLE ONLY tenure.step_needs FORCE ROW LEVEL SECURITY;
 
 -- TABLE step_needs; Type: COMMENT
 COMMENT ON TABLE tenure.step_needs IS 'Which step waits for which.';
@@ -4231,7 +4296,6 @@ CREATE TABLE tenure.steps (
     queued_at timestamp with time zone,
     started_at timestamp with time zone,
     ended_at timestamp with time zone,
-    duration_ms bigint GENERATED ALWAYS AS ((floor((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric)))::bigint) STORED,
     output_summary jsonb,
     output_ref text,
     output_size_bytes integer,
@@ -4240,39 +4304,16 @@ CREATE TABLE tenure.steps (
     error_message text,
     verdict_by text,
     verdict_reason text,
-    CONSTRAINT steps_action_check CHECK ((action ~ '\S'::text)),
-    CONSTRAINT steps_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
-    CONSTRAINT steps_approval_level_check CHECK (((approval_level >= 0) AND (approval_level <= 3))),
-    CONSTRAINT steps_approval_quorum_check CHECK (((approval_quorum >= 1) AND (approval_quorum <= 10))),
-    CONSTRAINT steps_approval_seconds_check CHECK ((approval_seconds > 0)),
-    CONSTRAINT steps_attempt_check CHECK ((attempt >= 0)),
-    CONSTRAINT steps_attempts_max_check CHECK ((attempts_max >= 1)),
-    CONSTRAINT steps_check CHECK (((lock_target IS NOT NULL) OR (lock_action IS NULL))),
-    CONSTRAINT steps_check1 CHECK ((ended_at >= started_at)),
-    CONSTRAINT steps_check2 CHECK (((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) = (ended_at IS NOT NULL))),
-    CONSTRAINT steps_check3 CHECK (((state = 'blocked'::text) = (blocked_order IS NOT NULL))),
-    CONSTRAINT steps_check4 CHECK (((state <> ALL (ARRAY['running'::text, 'unknown'::text])) OR (job_id IS NOT NULL))),
-    CONSTRAINT steps_check5 CHECK (((attempts_max IS NULL) OR (attempt <= attempts_max) OR (verdict_by IS NOT NULL))),
-    CONSTRAINT steps_dispatches_check CHECK ((dispatches >= 0)),
-    CONSTRAINT steps_effects_check CHECK ((effects = ANY (ARRAY['idempotent'::text, 'once'::text]))),
-    CONSTRAINT steps_error_message_check CHECK ((octet_length(error_message) <= 4000)),
-    CONSTRAINT steps_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
-    CONSTRAINT steps_needs_left_check CHECK ((needs_left >= 0)),
-    CONSTRAINT steps_output_ref_check CHECK ((length(output_ref) <= 500)),
-    CONSTRAINT steps_output_size_bytes_check CHECK ((output_size_bytes >= 0)),
-    CONSTRAINT steps_output_summary_check CHECK ((octet_length((output_summary)::text) <= 10240)),
-    CONSTRAINT steps_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
-    CONSTRAINT steps_renewals_max_check CHECK ((renewals_max >= 0)),
-    CONSTRAINT steps_rule_check CHECK ((rule ~ '\S'::text)),
-    CONSTRAINT steps_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text, 'blocked'::text, 'running'::text, 'unknown'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text]))),
-    CONSTRAINT steps_step_id_check CHECK ((step_id ~ '\S'::text)),
-    CONSTRAINT steps_step_number_check CHECK ((step_number > 0)),
-    CONSTRAINT steps_target_ref_check CHECK ((target_ref ~ '\S'::text)),
-    CONSTRAINT steps_target_type_check CHECK ((target_type ~ '\S'::text)),
-    CONSTRAINT steps_timeout_seconds_check CHECK ((timeout_seconds > 0))
+    duration_ms bigint GENERATED ALWAYS AS (((round((date_part('epoch'::text, (ended_at - started_at)) * (1000000)::double precision)))::bigint / 1000)) STORED,
+    CONSTRAINT steps_goes_on CHECK ((
+CASE
+    WHEN (state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text])) THEN (num_nonnulls(ended_at, blocked_order) = 0)
+    WHEN (state = ANY (ARRAY['running'::text, 'unknown'::text])) THEN ((num_nonnulls(ended_at, blocked_order) = 0) AND (job_id IS NOT NULL))
+    WHEN (state = 'blocked'::text) THEN ((ended_at IS NULL) AND (blocked_order IS NOT NULL))
+    ELSE ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) AND (ended_at IS NOT NULL) AND (blocked_order IS NULL))
+END AND (LEAST(needs_left, (attempt)::integer, (dispatches)::integer, output_size_bytes) >= 0) AND ((attempt <= attempts_max) OR (verdict_by IS NOT NULL) OR (attempts_max IS NULL)) AND (ended_at >= started_at) AND (octet_length((output_summary)::text) <= 10240) AND (length(output_ref) <= 500) AND (octet_length(error_message) <= 4000)))
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
-ALTER TABLE ONLY tenure.steps FORCE ROW LEVEL SECURITY;
 
 -- TABLE steps; Type: COMMENT
 COMMENT ON TABLE tenure.steps IS 'One step of a frozen plan: what it is (never changed) and what became of it. It becomes a job when its turn comes.';
@@ -4545,6 +4586,10 @@ ALTER TABLE ONLY tenure.step_marks
 ALTER TABLE ONLY tenure.step_needs
     ADD CONSTRAINT step_needs_pkey PRIMARY KEY (execution_id, needs_number, step_number);
 
+-- step_runs step_runs_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.step_runs
+    ADD CONSTRAINT step_runs_pkey PRIMARY KEY (execution_id, step_number, job_id, run);
+
 -- steps steps_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.steps
     ADD CONSTRAINT steps_pkey PRIMARY KEY (execution_id, step_number);
@@ -4661,17 +4706,26 @@ CREATE INDEX events_p0_tenant_id_subject_at_idx ON tenure.events_p0 USING btree 
 -- execution_archives_tenant; Type: INDEX
 CREATE INDEX execution_archives_tenant ON tenure.execution_archives USING btree (tenant_id, ended_at);
 
+-- execution_dead_letters_closed; Type: INDEX
+CREATE INDEX execution_dead_letters_closed ON tenure.execution_dead_letters USING btree (tenant_id, triaged_at) WHERE (triage_status = 'closed'::text);
+
 -- execution_dead_letters_failed_at; Type: INDEX
 CREATE INDEX execution_dead_letters_failed_at ON tenure.execution_dead_letters USING btree (tenant_id, failed_at);
 
 -- execution_events_kind; Type: INDEX
-CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenant_id, kind, at);
+CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenant_id, kind, at) WHERE (kind <> ALL (ARRAY['step_started'::text, 'step_completed'::text]));
+
+-- execution_events_progress; Type: INDEX
+CREATE INDEX execution_events_progress ON tenure.execution_events USING btree (execution_id, step_number) WHERE (kind = 'step_progress'::text);
 
 -- executions_cancelled; Type: INDEX
 CREATE INDEX executions_cancelled ON tenure.executions USING btree (tenant_id, cancelled_at) WHERE (cancelled_at IS NOT NULL);
 
 -- executions_correlation; Type: INDEX
 CREATE INDEX executions_correlation ON tenure.executions USING btree (tenant_id, correlation_id) WHERE (correlation_id IS NOT NULL);
+
+-- executions_created; Type: INDEX
+CREATE INDEX executions_created ON tenure.executions USING btree (tenant_id, created_at, execution_id);
 
 -- executions_ended; Type: INDEX
 CREATE INDEX executions_ended ON tenure.executions USING btree (ended_at) WHERE (ended_at IS NOT NULL);
@@ -4794,22 +4848,22 @@ CREATE INDEX schedules_next ON tenure.schedules USING btree (next_at) WHERE (nex
 CREATE INDEX step_marks_tenant ON tenure.step_marks USING btree (tenant_id, at);
 
 -- step_needs_step; Type: INDEX
-CREATE INDEX step_needs_step ON tenure.step_needs USING btree (execution_id, step_number);
+CREATE INDEX step_needs_step ON tenure.step_needs USING btree (step_number, execution_id);
 
 -- steps_blocked; Type: INDEX
-CREATE INDEX steps_blocked ON tenure.steps USING btree (tenant_id, lock_target, priority DESC, blocked_order) WHERE (state = 'blocked'::text);
+CREATE INDEX steps_blocked ON tenure.steps USING btree (tenant_id, lock_target, priority DESC, blocked_order) WHERE (blocked_order IS NOT NULL);
 
 -- steps_job; Type: INDEX
 CREATE UNIQUE INDEX steps_job ON tenure.steps USING btree (job_id) WHERE (job_id IS NOT NULL);
 
 -- steps_kind; Type: INDEX
-CREATE INDEX steps_kind ON tenure.steps USING btree (tenant_id, kind, ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX steps_kind ON tenure.steps USING btree (tenant_id, kind, queued_at) WHERE (queued_at IS NOT NULL);
 
 -- steps_target; Type: INDEX
-CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action) WHERE (ended_at IS NOT NULL);
+CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action);
 
 -- steps_timed_out; Type: INDEX
-CREATE INDEX steps_timed_out ON tenure.steps USING btree (tenant_id, ended_at) WHERE (error_code = 'timed_out'::text);
+CREATE INDEX steps_timed_out ON tenure.steps USING btree (tenant_id, execution_id) WHERE (error_code = 'timed_out'::text);
 
 -- attempts_p0_pkey; Type: INDEX ATTACH
 ALTER INDEX tenure.attempts_pkey ATTACH PARTITION tenure.attempts_p0_pkey;
@@ -4875,7 +4929,13 @@ CREATE TRIGGER executions_begin BEFORE INSERT ON tenure.executions FOR EACH ROW 
 CREATE TRIGGER executions_kept BEFORE DELETE ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
 
 -- executions executions_move; Type: TRIGGER
-CREATE TRIGGER executions_move BEFORE UPDATE ON tenure.executions FOR EACH ROW WHEN ((((old.state <> new.state) AND ((new.state = 'running'::text) OR ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'awaiting_approval'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'approved'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'succeeded'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'partially_failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'cancelled'::text))))) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
+CREATE TRIGGER executions_move AFTER UPDATE OF execution_id, tenant_id, purpose, plan_hash, idempotency_key, state, approval_level, rule, requested_by, requesters, step_count, created_at ON tenure.executions FOR EACH ROW WHEN ((((old.state <> new.state) AND ((new.state = 'running'::text) OR ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'awaiting_approval'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'approved'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'succeeded'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'partially_failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'cancelled'::text))))) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.requesters <> new.requesters) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
+
+-- executions executions_shape; Type: TRIGGER
+CREATE TRIGGER executions_shape AFTER INSERT OR UPDATE OF purpose, plan_hash, idempotency_key, key_origin, sla_class, action_class, mode, on_step_failure, approval_level, rule, runbook_ref, requested_by, on_behalf_of, requesters, start_after, start_before, plan_size_bytes, step_count, target_count, timeout_ms, metadata ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.executions_shape();
+
+-- executions executions_stand; Type: TRIGGER
+CREATE TRIGGER executions_stand AFTER INSERT OR UPDATE OF state, parked, stopping, stopped_by, reason_code, last_transition_by, error_class, error_message, result_summary, created_at, started_at, ended_at, cancelled_at, cancelled_by ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.executions_stand();
 
 -- heartbeats heartbeats_only_executors; Type: TRIGGER
 CREATE TRIGGER heartbeats_only_executors BEFORE INSERT OR UPDATE OF executor_kind ON tenure.heartbeats FOR EACH ROW EXECUTE FUNCTION tenure.heartbeats_only_executors();
@@ -4894,6 +4954,15 @@ CREATE TRIGGER plans_kept BEFORE DELETE ON tenure.plans FOR EACH ROW EXECUTE FUN
 
 -- step_needs step_needs_frozen; Type: TRIGGER
 CREATE TRIGGER step_needs_frozen BEFORE UPDATE ON tenure.step_needs FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- step_runs step_runs_frozen; Type: TRIGGER
+CREATE TRIGGER step_runs_frozen BEFORE UPDATE ON tenure.step_runs FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- step_runs step_runs_kept; Type: TRIGGER
+CREATE TRIGGER step_runs_kept BEFORE DELETE ON tenure.step_runs FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
+
+-- steps steps_shape; Type: TRIGGER
+CREATE TRIGGER steps_shape AFTER INSERT OR UPDATE OF step_number, step_id, action, action_class, target_type, target_ref, payload, effects, attempts_max, timeout_seconds, renewals_max, lease_seconds, approval_level, rule, approval_quorum, approval_seconds, lock_target, lock_action ON tenure.steps FOR EACH ROW EXECUTE FUNCTION tenure.steps_shape();
 
 -- approval_rules approval_rules_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.approval_rules
@@ -4990,6 +5059,10 @@ ALTER TABLE ONLY tenure.principals
 -- schedules schedules_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.schedules
     ADD CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- step_runs step_runs_execution_id_step_number_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.step_runs
+    ADD CONSTRAINT step_runs_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
 
 -- subscriptions subscriptions_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions
@@ -5183,6 +5256,9 @@ CREATE POLICY own_tenant ON tenure.step_marks USING (((tenant_id = ( SELECT tenu
 -- step_needs own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.step_needs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- step_runs own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.step_runs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- steps own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.steps USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
@@ -5240,6 +5316,9 @@ ALTER TABLE tenure.step_marks ENABLE ROW LEVEL SECURITY;
 -- step_needs; Type: ROW SECURITY
 ALTER TABLE tenure.step_needs ENABLE ROW LEVEL SECURITY;
 
+-- step_runs; Type: ROW SECURITY
+ALTER TABLE tenure.step_runs ENABLE ROW LEVEL SECURITY;
+
 -- steps; Type: ROW SECURITY
 ALTER TABLE tenure.steps ENABLE ROW LEVEL SECURITY;
 
@@ -5295,6 +5374,10 @@ GRANT ALL ON FUNCTION tenure.approval_rule_list() TO tenure_server, tenure_admin
 REVOKE ALL ON FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) TO tenure_server, tenure_admin;
 
+-- FUNCTION approval_show(p_approval_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_show(p_approval_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.approval_show(p_approval_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
 -- FUNCTION approval_votes_check(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_votes_check() FROM PUBLIC;
 
@@ -5313,6 +5396,9 @@ REVOKE ALL ON FUNCTION tenure.are_clean(p_payloads json[]) FROM PUBLIC;
 
 -- FUNCTION attempts_only_amended(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.attempts_only_amended() FROM PUBLIC;
+
+-- FUNCTION auth_makers(p_caller tenure.caller_identity); Type: ACL
+REVOKE ALL ON FUNCTION tenure.auth_makers(p_caller tenure.caller_identity) FROM PUBLIC;
 
 -- FUNCTION backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision); Type: ACL
 REVOKE ALL ON FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision) FROM PUBLIC;
@@ -5342,8 +5428,8 @@ REVOKE ALL ON FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_ex
 -- FUNCTION check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) FROM PUBLIC;
 
--- FUNCTION check_executor(p_executor text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_executor(p_executor text) FROM PUBLIC;
+-- FUNCTION check_executor(p_executor text, p_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_executor(p_executor text, p_of text) FROM PUBLIC;
 
 -- FUNCTION check_fences(p_parts text[], p_fences bigint[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_fences(p_parts text[], p_fences bigint[]) FROM PUBLIC;
@@ -5366,8 +5452,14 @@ REVOKE ALL ON FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id intege
 -- FUNCTION check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint) FROM PUBLIC;
 
+-- FUNCTION check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) FROM PUBLIC;
+
 -- FUNCTION check_name(p_what text, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_name(p_what text, p_name text) FROM PUBLIC;
+
+-- FUNCTION check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) FROM PUBLIC;
 
 -- FUNCTION check_number(p_what text, p_value bigint, p_min bigint, p_max bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) FROM PUBLIC;
@@ -5378,6 +5470,9 @@ REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FRO
 
 -- FUNCTION check_payload(p_what text, p_payload json, p_bytes_max bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) FROM PUBLIC;
+
+-- FUNCTION check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb) FROM PUBLIC;
 
 -- FUNCTION check_reader(p_sub tenure.subscriptions); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_reader(p_sub tenure.subscriptions) FROM PUBLIC;
@@ -5408,6 +5503,9 @@ REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tun
 
 -- FUNCTION class_reach(p_action_class text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.class_reach(p_action_class text) FROM PUBLIC;
+
+-- FUNCTION clock_stood(p_execution tenure.executions, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.clock_stood(p_execution tenure.executions, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid) FROM PUBLIC;
 
 -- FUNCTION config_get(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_get(p_key text) FROM PUBLIC;
@@ -5604,8 +5702,8 @@ REVOKE ALL ON FUNCTION tenure.ends_follow(p_now timestamp with time zone, p_acto
 -- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
 
--- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
+-- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) FROM PUBLIC;
 
 -- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) FROM PUBLIC;
@@ -5727,9 +5825,9 @@ REVOKE ALL ON FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_
 REVOKE ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION execution_preview(p_plan text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_preview(p_plan text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_preview(p_plan text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION execution_preview(p_plan text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid) FROM PUBLIC;
@@ -5781,8 +5879,8 @@ REVOKE ALL ON FUNCTION tenure.executions_begin(p_now timestamp with time zone, p
 -- FUNCTION executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION executions_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION executions_hold(p_ids uuid[], p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) FROM PUBLIC;
@@ -5792,6 +5890,12 @@ REVOKE ALL ON FUNCTION tenure.executions_move() FROM PUBLIC;
 
 -- FUNCTION executions_schedule(p_now timestamp with time zone, p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION executions_shape(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_shape() FROM PUBLIC;
+
+-- FUNCTION executions_stand(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_stand() FROM PUBLIC;
 
 -- FUNCTION executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) FROM PUBLIC;
@@ -5848,6 +5952,9 @@ REVOKE ALL ON FUNCTION tenure.is_plan_number(p_text text) FROM PUBLIC;
 
 -- FUNCTION is_requester(p_execution tenure.executions, p_names text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) FROM PUBLIC;
+
+-- FUNCTION is_settled(p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_settled(p_execution tenure.executions) FROM PUBLIC;
 
 -- FUNCTION is_trusted(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_trusted() FROM PUBLIC;
@@ -6066,8 +6173,11 @@ REVOKE ALL ON FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_la
 REVOKE ALL ON FUNCTION tenure.kind_show(p_kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) FROM PUBLIC;
+-- FUNCTION lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text) FROM PUBLIC;
+
+-- FUNCTION lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text) FROM PUBLIC;
 
 -- FUNCTION lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text) FROM PUBLIC;
@@ -6147,6 +6257,9 @@ GRANT ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal
 -- FUNCTION login_unbind(p_login text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.login_unbind(p_login text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.login_unbind(p_login text) TO tenure_server, tenure_admin;
+
+-- FUNCTION makers_now(p_caller tenure.caller_identity); Type: ACL
+REVOKE ALL ON FUNCTION tenure.makers_now(p_caller tenure.caller_identity) FROM PUBLIC;
 
 -- FUNCTION mask_text(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.mask_text(p_text text) FROM PUBLIC;
@@ -6280,6 +6393,9 @@ REVOKE ALL ON FUNCTION tenure.plan_steps(p_plan jsonb) FROM PUBLIC;
 -- FUNCTION plan_terms(p_tenant_id integer, p_requesters text[], p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_terms(p_tenant_id integer, p_requesters text[], p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) FROM PUBLIC;
 
+-- FUNCTION plan_uses(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_uses(p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) FROM PUBLIC;
 
@@ -6329,6 +6445,9 @@ GRANT ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next
 -- FUNCTION refuse_agent(p_caller tenure.caller_identity); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_agent(p_caller tenure.caller_identity) FROM PUBLIC;
 
+-- FUNCTION refuse_approval(p_approval_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_approval(p_approval_id uuid) FROM PUBLIC;
+
 -- FUNCTION refuse_busy(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_busy(p_job_id uuid) FROM PUBLIC;
 
@@ -6364,6 +6483,9 @@ REVOKE ALL ON FUNCTION tenure.refuse_step_job(p_job_id uuid) FROM PUBLIC;
 
 -- FUNCTION refuse_token(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_token() FROM PUBLIC;
+
+-- FUNCTION roles_missing(p_approval tenure.approvals); Type: ACL
+REVOKE ALL ON FUNCTION tenure.roles_missing(p_approval tenure.approvals) FROM PUBLIC;
 
 -- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) FROM PUBLIC;
@@ -6524,17 +6646,26 @@ REVOKE ALL ON FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) 
 REVOKE ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION step_of_key(p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_of_key(p_key text) FROM PUBLIC;
+
 -- FUNCTION step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) FROM PUBLIC;
 
 -- FUNCTION step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb) FROM PUBLIC;
 
+-- FUNCTION step_runs_keep(p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_runs_keep(p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION step_runs_of(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_runs_of(p_execution_id uuid) FROM PUBLIC;
+
 -- FUNCTION steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
 
--- FUNCTION steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
+-- FUNCTION steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
 
 -- FUNCTION steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
@@ -6550,6 +6681,9 @@ REVOKE ALL ON FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs
 
 -- FUNCTION steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) FROM PUBLIC;
+
+-- FUNCTION steps_shape(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_shape() FROM PUBLIC;
 
 -- FUNCTION steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) FROM PUBLIC;

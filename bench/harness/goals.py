@@ -17,7 +17,9 @@ def goals(summary):
     best_bulk, bulk = summary.best("enqueue")
     best_wake, wake = summary.best("latency", better=min, read=summary.latency)
     held = summary.sustained("tenure")
-    drain, soak, http, schedules = rate("drain"), summary.soak(), summary.http(), summary.schedules()
+    drain, soak, http, schedules, executions = rate("drain"), summary.soak(), summary.http(), summary.schedules(), summary.executions()
+
+    planned = executions["plan_steps"] if executions else None
 
     def over_http(part):
         return ratio(median(http[part]["http"]), median(http[part]["sql"])) if http else None
@@ -38,6 +40,9 @@ def goals(summary):
         ("memory of a server for each follower of events, bytes", "<=", 65536, http["idle"]["followers"]["bytes_each"] if http else None),
         ("10,000 schedules due in the same second, seconds until all have started", "<=", 5, schedules["one"]["seconds"] if schedules else None),
         ("a look of the scheduler beside 100,000 schedules that are not due, against none", "<=", 1.5, schedules["looks"][-1]["to_none"] if schedules else None),
+        ("a step that ends and the next one made ready, against a plain job ended and one enqueued, without a lock, at the worst batch size", "<=", 5, executions["advance_to_plain"] if executions else None),
+        (f"the last quarter of a plan of {planned} steps one after the other, against the first", "<=", 1.5, executions["chain"]["last_to_first"] if executions else None),
+        (f"the last quarter of a plan of {planned} steps side by side, against the first", "<=", 1.5, executions["fan"]["last_to_first"] if executions else None),
     ]
     return [row for row in rows if row[3] is not None]
 

@@ -12,7 +12,7 @@ from .server import Server
 
 RESULTS = WORK / "results.json"
 # These take minutes: once is enough, their parts are the repetition.
-ONCE = ["sustained", "soak", "http", "schedules"]
+ONCE = ["sustained", "soak", "http", "schedules", "executions"]
 # Below this rate in the drain (jobs in a second) a sustained run tells nothing new.
 SUSTAINED_RATE_MIN = 5_000
 
@@ -105,7 +105,7 @@ def measure(chosen, server, runners):
     ]
     lasting = [name for name in runners if name in (chosen.sustained_systems or runners)]
     plan += [(1, step, name) for step in steps if step in ONCE for name in lasting if step in runners[name].peer.steps]
-    expected = {"sustained": chosen.minutes * 60 + 5, "soak": chosen.minutes * 120 + 10, "http": 60, "schedules": 400, "latency": chosen.wake_ups * 0.03 + 5}
+    expected = {"sustained": chosen.minutes * 60 + 5, "soak": chosen.minutes * 120 + 10, "http": 60, "schedules": 400, "executions": 300, "latency": chosen.wake_ups * 0.03 + 5}
     progress = Progress([(step, name) for _, step, name in plan], expected)
     runs, failures = [], []
     for number, step, name in plan:

@@ -14,6 +14,7 @@ PHASES = {
     "soak": ["soak"],
     "http": ["http"],
     "schedules": ["schedules"],
+    "executions": ["executions"],
 }
 # The order of the report where figures don't decide it.
 FIRST = ["tenure", "bare", "bare_payload"]

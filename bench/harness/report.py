@@ -23,6 +23,8 @@ def short(step, told):
         return "{:.2f} of SQL".format(median(told["claim_and_complete"]["http"]) / median(told["claim_and_complete"]["sql"]))
     if step == "schedules":
         return "all {} in {:.2f} s".format(thousands(told["jobs"]), told["seconds"])
+    if step == "executions":
+        return "a step costs {:.1f} of a plain job at worst".format(told["advance_to_plain"])
     if step == "latency":
         return "commit to start p50 {p50:.2f} p95 {p95:.2f} p99 {p99:.2f} ms".format(**told["commit_ms"])
     text = f"{thousands(told['jobs'] / told['seconds'])} jobs/s"
@@ -50,7 +52,7 @@ def write(results, publish):
 
 def page(summary, pictures):
     parts = [head(summary), promises(summary), drain(summary), enqueue(summary), latency(summary), sustained(summary), soak(summary), http(summary),
-             schedules(summary)]
+             schedules(summary), executions(summary)]
     parts += [circumstances(summary), missing(summary)]
     text = "\n\n".join(part for part in parts if part) + "\n"
     for name in ("drain", "enqueue", "latency", "sustained"):
@@ -202,6 +204,32 @@ def schedules(summary):
         + table(["", "seconds", "slots/s", "slots / jobs enqueued"], rows, "lrrr")
         + "\n\nWhat it costs to look when nothing is due.\n\n"
         + table(["schedules that are not due", "a look, µs", "against none"], looks, "rrr")
+    )
+
+
+def executions(summary):
+    run = summary.executions()
+    if not run:
+        return None
+    rows = [
+        [
+            thousands(size["batch"]), thousands(size["plain_us"]), thousands(size["step_us"]), f"{size['to_plain']:.2f} ({size['to_plain_min']:.2f}–{size['to_plain_max']:.2f})",
+            thousands(size["locked_us"]), f"{size['locked_to_plain']:.2f}", thousands(size["plain_claim_us"]), thousands(size["step_claim_us"]),
+        ]
+        for size in run["advance"]
+    ]
+    growth = [
+        [name, thousands(part["steps"]), *(thousands(quarter) for quarter in part["quarters_us"]), f"{part['last_to_first']:.2f} ({min(part['rounds']):.2f}–{max(part['rounds']):.2f})"]
+        for name, part in (("one after the other, one at a time", run["chain"]), (f"side by side, {run['fan']['batch']} at a time", run["fan"]))
+    ]
+    return (
+        f"## Executions\n\nExecutions of {run['steps']} steps that need each the one before, as many at once as the batch is large. The clock runs while a batch of steps is ended and the next ones "
+        "are made ready, in one transaction; beside it a batch of plain jobs is ended, each with a key and a payload of the same size, and as many are enqueued, in one transaction too. "
+        f"The two take turns, batch by batch, and so do steps that lock their target. Microseconds of one step or job; medians of {run['rounds']} rounds. Claims are the same call for all, and not part of it.\n\n"
+        + table(["batch", "plain job", "step", "step / plain", "step with a lock", "with a lock / plain", "claim of a plain job", "claim of a step"], rows, "rrrrrrrr")
+        + f"\n\nPlans of {thousands(run['plan_steps'])} steps: microseconds of a step in each quarter of the plan. Those side by side all become ready by the end of one, which takes "
+        f"{thousands(run['fan']['out_us'])} µs for each; the steps that gather them take {thousands(run['fan']['gather_us'])} µs each.\n\n"
+        + table(["", "steps", "first", "second", "third", "last", "last / first"], growth, "lrrrrrr")
     )
 
 

@@ -64,6 +64,8 @@ def run_step(server, runner, step, options):
             return runner.run(step, url)
         if step == "schedules":
             return runner.run(step, url, schedules=500 if options.smoke else 10_000, idle=2_000 if options.smoke else 100_000)
+        if step == "executions":
+            return runner.run(step, url, steps=5 if options.smoke else 50, plan_steps=40 if options.smoke else 1000)
         seconds = round(options.minutes * 60)
         if step == "soak":
             return runner.run(step, url, seconds_max=2 * seconds + STEP_SECONDS_MAX, seconds=seconds, rate=options.soak_rate)

@@ -57,6 +57,10 @@ class Summary:
         runs = self.runs("schedules", "tenure")
         return runs[-1] if runs else None
 
+    def executions(self):
+        runs = self.runs("executions", "tenure")
+        return runs[-1] if runs else None
+
     def sustained(self, system):
         runs = self.runs("sustained", system)
         return runs[-1] if runs else None

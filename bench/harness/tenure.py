@@ -91,6 +91,20 @@ class Tenure:
             **{part: told[part] for part in ("one", "two", "enqueue_per_second", "looks")},
         }
 
+    def executions(self, url, seconds_max, steps, plan_steps):
+        told = self.bench(url, seconds_max, "executions", "--steps", steps, "--plan-steps", plan_steps)
+        if told["left"]:
+            raise CommandFailed(f"{told['left']} jobs are left")
+        largest = max(told["advance"], key=lambda size: size["batch"])
+        return {
+            "jobs": steps * largest["batch"],
+            "seconds": steps * largest["batch"] / told["jobs_per_second"],
+            "steps": steps,
+            "plan_steps": plan_steps,
+            "rounds": told["settings"]["rounds"],
+            **{part: told[part] for part in ("advance", "advance_to_plain", "chain", "fan")},
+        }
+
     def bench(self, url, seconds_max, *words):
         command = [self.program, "bench", *words, "--json", "--yes", "--database-url", url]
         return json.loads(call(command, seconds_max=seconds_max).strip().splitlines()[-1])

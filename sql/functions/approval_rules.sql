@@ -14,28 +14,45 @@ as $$
   select coalesce((select p.kind from tenure.principals p where p.tenant_id in (p_tenant_id, 0) and p.name = p_principal order by p.tenant_id desc limit 1), 'agent')
 $$;
 
--- The rule for each step of a plan: where several stand behind it, the strictest that holds for one of them. The built-in rule comes last: reading is free, modifying needs one approval,
--- deploying a plan review.
+-- What the rules ask for each step of a plan. Where several stand behind it, each of them brings a rule, and all of these hold: the highest level and quorum, all roles, the shortest time, every window.
+-- A rule that asks for no approval has no say in how one is given. The strictest comes first by name, and with it those that add something. The built-in rule comes last: reading is free, modifying
+-- needs one approval, deploying a plan review.
 create or replace function tenure.plan_rules(p_tenant_id integer, p_requesters text[], p_plan jsonb)
 returns table (step_number integer, rule text, level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb)
 language sql stable
 as $$
-  select distinct on (s.step_number) s.step_number, coalesce(r.name, 'default'), greatest(coalesce(r.level, tenure.class_reach(s.action_class) - 1), coalesce((p_plan ->> 'approval_level')::integer, 0)),
-         coalesce(r.roles, '{}'), coalesce(r.quorum, 1), coalesce(r.expires_seconds, 86400), r.start_window
-    from tenure.plan_steps(p_plan) s
-    cross join unnest(p_requesters) q (requester)
-    left join lateral (
-      select r.name, r.level::integer, r.roles, r.quorum::integer, r.expires_seconds, r.start_window
-        from tenure.approval_rules r
-       where r.tenant_id = p_tenant_id
-         and (r.action_classes is null or s.action_class = any (r.action_classes))
-         and (r.target_types is null or tenure.matches_any(s.target_type, r.target_types))
-         and (r.target_refs is null or tenure.matches_any(s.target_ref, r.target_refs))
-         and (r.sla_classes is null or p_plan ->> 'sla_class' = any (r.sla_classes))
-         and (r.requesters is null or tenure.matches_any(q.requester, r.requesters))
-         and (r.requester_kinds is null or tenure.principal_kind(p_tenant_id, q.requester) = any (r.requester_kinds))
-       order by r.position limit 1) r on true
-   order by s.step_number, 3 desc, 5 desc
+  with matched as materialized (
+    select distinct s.step_number, coalesce(r.name, 'default') as rule, greatest(coalesce(r.level, tenure.class_reach(s.action_class) - 1), coalesce((p_plan ->> 'approval_level')::integer, 0)) as level,
+           coalesce(r.roles, '{}') as roles, coalesce(r.quorum, 1) as quorum, coalesce(r.expires_seconds, 86400) as expires_seconds, r.start_window
+      from tenure.plan_steps(p_plan) s
+      cross join unnest(p_requesters) q (requester)
+      left join lateral (
+        select r.name, r.level::integer, r.roles, r.quorum::integer, r.expires_seconds, r.start_window
+          from tenure.approval_rules r
+         where r.tenant_id = p_tenant_id
+           and (r.action_classes is null or s.action_class = any (r.action_classes))
+           and (r.target_types is null or tenure.matches_any(s.target_type, r.target_types))
+           and (r.target_refs is null or tenure.matches_any(s.target_ref, r.target_refs))
+           and (r.sla_classes is null or p_plan ->> 'sla_class' = any (r.sla_classes))
+           and (r.requesters is null or tenure.matches_any(q.requester, r.requesters))
+           and (r.requester_kinds is null or tenure.principal_kind(p_tenant_id, q.requester) = any (r.requester_kinds))
+         order by r.position limit 1) r on true
+  ), top as (
+    select distinct on (m.step_number) m.* from matched m order by m.step_number, m.level desc, m.quorum desc, m.rule
+  ), combined as (
+    select t.step_number, t.level,
+           string_agg(m.rule, ', ' order by m.rule <> t.rule, m.rule) filter (where m.rule = t.rule or m.start_window <> t.start_window or (m.start_window is not null and t.start_window is null)
+             or (c.counts and (m.quorum > t.quorum or m.expires_seconds < t.expires_seconds or not m.roles <@ t.roles))) as rule,
+           jsonb_agg(m.roles) filter (where c.counts) as roles, max(m.quorum) filter (where c.counts) as quorum, min(m.expires_seconds) filter (where c.counts) as expires_seconds,
+           jsonb_agg(distinct m.start_window) filter (where m.start_window is not null) as windows
+      from top t
+      join matched m on m.step_number = t.step_number
+      cross join lateral (select m.level > 0 or t.level = 0 as counts) c
+     group by t.step_number, t.level
+  )
+  select c.step_number, c.rule, c.level, array(select distinct x from jsonb_array_elements(c.roles) l cross join lateral jsonb_array_elements_text(l) x order by x), c.quorum, c.expires_seconds,
+         case when jsonb_array_length(c.windows) = 1 then c.windows -> 0 else c.windows end
+    from combined c
 $$;
 
 -- What the rules ask for a plan as a whole: the strictest of its steps decides, and names its rule; the roles of all who ask for an approval count, and the greatest quorum:
@@ -50,9 +67,11 @@ begin
        top as (select r.* from rules r order by r.level desc, r.quorum desc, r.step_number limit 1)
   select t.level, t.rule,
          array(select distinct x from (select unnest(r.roles) as x from rules r where r.level > 0 union all select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]'))) y order by x),
-         (select max(r.quorum) from rules r where r.level > 0 or t.level = 0), (select min(r.expires_seconds) from rules r),
+         (select max(r.quorum) from rules r where r.level > 0 or t.level = 0), (select min(r.expires_seconds) from rules r where r.level > 0 or t.level = 0),
          (select case when count(*) = 1 then jsonb_agg(w.start_window) -> 0 when count(*) > 1 then jsonb_agg(w.start_window order by w.start_window::text) end
-            from (select distinct r.start_window from rules r where r.start_window is not null) w)
+            from (select distinct x as start_window from rules r
+                   cross join lateral jsonb_array_elements(case jsonb_typeof(r.start_window) when 'array' then r.start_window else jsonb_build_array(r.start_window) end) x
+                   where r.start_window is not null) w)
     into level, rule, roles, quorum, expires_seconds, start_window
     from top t;
 end
@@ -80,16 +99,12 @@ begin
 end
 $$;
 
--- Who stands behind an execution: who asked, on whose behalf, and whoever asked for those that it retries.
+-- Who stands behind an execution that is about to be made: who asks, on whose behalf, and whoever stands behind the one that it retries. It is kept with the execution: what it retries is archived some day.
 create or replace function tenure.execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid) returns text[]
 language sql stable
 as $$
-  with recursive runs (requested_by, on_behalf_of, retry_of) as (
-    select p_principal, nullif(p_on_behalf_of, ''), p_retry_of
-    union all
-    select e.requested_by, e.on_behalf_of, e.retry_of from runs r join tenure.executions e on e.execution_id = r.retry_of
-  )
-  select array(select r.requested_by from runs r union select r.on_behalf_of from runs r where r.on_behalf_of is not null)
+  select array(select p_principal union select p_on_behalf_of where p_on_behalf_of <> ''
+               union select unnest(e.requesters) from tenure.executions e where e.execution_id = p_retry_of order by 1)
 $$;
 
 -- When all of several windows are open next; infinity when that never happens.
@@ -147,13 +162,13 @@ begin
 end
 $$;
 
--- Refuses agents where it is said who approves what.
+-- Refuses agents where it is said who approves what, or who acts as whom: by another identity they would approve after all.
 create or replace function tenure.refuse_agent(p_caller tenure.caller_identity) returns void
 language plpgsql stable
 as $$
 begin
   if exists (select from tenure.principals p where p.tenant_id in (p_caller.tenant_id, 0) and p.name = p_caller.principal and p.kind = 'agent') then
-    perform tenure.refuse('not_permitted', format('%s is an agent.', p_caller.principal), 'Agents never approve, nor do they decide who does.', 'Let a person do it.');
+    perform tenure.refuse('not_permitted', format('%s is an agent.', p_caller.principal), 'Agents never approve, nor do they decide who does, or who acts as whom.', 'Let a person do it.');
   end if;
 end
 $$;

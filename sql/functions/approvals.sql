@@ -1,4 +1,4 @@
--- Approvals: asked for, decided, expired. Four eyes on every way: who requested a plan does not decide about it, nor does an agent; admins are no exception.
+-- Approvals: asked for, decided, expired. Four eyes on every way: who requested a plan does not decide about it, nor by a key or login that they made, nor does an agent; admins are no exception.
 
 -- Asks for a decision about the plan of an execution, or about one step of it.
 create or replace function tenure.approval_request(
@@ -50,13 +50,37 @@ $$;
 -- Whether one of these asked for the plan, or had it asked for: this time, or when it was run before.
 create or replace function tenure.is_requester(p_execution tenure.executions, p_names text[]) returns boolean
 language sql stable
+as $$ select p_execution.requesters && p_names $$;
+
+-- Refuses a decision by a key or a login that one of those made who stand behind the plan: it could be they who use it.
+create or replace function tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) returns void
+language plpgsql
 as $$
-  with recursive runs (requested_by, on_behalf_of, retry_of) as (
-    select p_execution.requested_by, p_execution.on_behalf_of, p_execution.retry_of
-    union all
-    select e.requested_by, e.on_behalf_of, e.retry_of from runs r join tenure.executions e on e.execution_id = r.retry_of
-  )
-  select exists (select from runs r where r.requested_by = any (p_names) or r.on_behalf_of = any (p_names))
+declare
+  v_maker text;
+  v_by    text := case when p_caller.roles is not null then 'key ' || (select k.prefix from tenure.keys k where k.key_id = current_setting('tenure.key', true)::uuid) else 'login ' || session_user end;
+begin
+  select m into v_maker from unnest(p_makers) m where m = any (p_execution.requesters) order by 1 limit 1;
+  if found then
+    perform tenure.refuse('self_approval', format('%s requested this plan, and stands behind the %s.', v_maker, v_by),
+      format('They %s, or made that by which it was done, and so could use it themselves: four eyes, without exception.', case when p_caller.roles is not null then 'made the key' else 'bound the login' end),
+      format('Ask somebody else; or let another admin %s, one whose own is not from them either, or whoever runs the installation, on the database and as nobody (without --as).', case when p_caller.roles is not null then 'make the key anew' else 'bind the login anew' end));
+  end if;
+end
+$$;
+
+create or replace function tenure.refuse_approval(p_approval_id uuid) returns void
+language sql
+as $$
+  select tenure.refuse('approval_unknown', format('There is no approval %s.', coalesce(p_approval_id::text, 'without an id')), 'It never was, belongs to another tenant, or is archived.', 'See tenure.approval_list().')
+$$;
+
+-- The roles that nobody has yet of those who approved.
+create or replace function tenure.roles_missing(p_approval tenure.approvals) returns text[]
+language sql stable
+as $$
+  select array(select r from unnest(p_approval.roles) r
+                where not exists (select from tenure.approval_votes v where v.approval_id = p_approval.approval_id and v.decision = 'approve' and r = any (v.roles)))
 $$;
 
 -- Decides about a plan, or a step of one. The decision names the hash that its maker saw; it counts for no other.
@@ -70,9 +94,10 @@ declare
   v_approval tenure.approvals;
   v_exec     tenure.executions;
   v_who      record;
+  v_makers   text[] := tenure.auth_makers(v_caller);
   v_missing  text[];
-  -- Masking may lengthen it.
-  v_comment  text := tenure.cut_text(tenure.mask_text(p_comment), tenure.limit_of('error_message_bytes_max')::integer);
+  -- One that says nothing is none. Masking may lengthen it.
+  v_comment  text := case when not tenure.is_blank(p_comment) then tenure.cut_text(tenure.mask_text(p_comment), tenure.limit_of('error_message_bytes_max')::integer) end;
   v_result   text;
   v_state text; v_what text; v_why text; v_next text;
 begin
@@ -84,26 +109,35 @@ begin
   end if;
   select a.* into v_approval from tenure.approvals a where a.approval_id = p_approval_id and a.tenant_id = v_caller.tenant_id;
   if not found then
-    perform tenure.refuse('approval_unknown', format('There is no approval %s.', coalesce(p_approval_id::text, 'without an id')), 'It never was, belongs to another tenant, or is archived.', 'See tenure.approval_list().');
+    perform tenure.refuse_approval(p_approval_id);
   end if;
   -- The execution first, as everybody does; then the approval as it is now.
   v_exec := tenure.execution_locked(v_caller.tenant_id, v_approval.execution_id);
   select a.* into v_approval from tenure.approvals a where a.approval_id = p_approval_id for no key update;
   -- The moment counts in which it is decided, not that in which somebody began to wait for others.
   v_now := tenure.now();
+  -- First of all: who asked learns that, and not which right is missing.
+  if tenure.is_requester(v_exec, array[v_caller.principal, nullif(p_on_behalf_of, '')]) then
+    perform tenure.refuse('self_approval',
+      format('%s requested this plan.', case when tenure.is_requester(v_exec, array[v_caller.principal]) then v_caller.principal else p_on_behalf_of end), 'Nobody decides about a plan of their own: four eyes, without exception.', 'Ask somebody else: tenure.approval_list() says which roles are wanted.');
+  end if;
+  perform tenure.check_makers(v_caller, v_exec, v_makers);
   v_who := tenure.approver(v_caller);
   if exists (select from tenure.principals p where p.tenant_id in (v_caller.tenant_id, 0) and p.name = p_on_behalf_of and p.kind = 'agent') then
     perform tenure.refuse('not_permitted', format('%s is an agent.', p_on_behalf_of), 'Agents never approve, nor does anybody for them.', 'Let a person decide.');
   end if;
-  if tenure.is_requester(v_exec, array[v_caller.principal, nullif(p_on_behalf_of, '')]) then
-    perform tenure.refuse('self_approval', format('%s requested this plan.', coalesce(nullif(p_on_behalf_of, ''), v_caller.principal)), 'Nobody decides about a plan of their own: four eyes, without exception.', 'Ask somebody else: tenure.approval_list() says which roles are wanted.');
+  -- Whether or not somebody has seen to it since.
+  if v_approval.state = 'expired' or (v_approval.state = 'pending' and v_approval.expires_at <= v_now) then
+    perform tenure.refuse('approval_expired', format('The approval expired at %s.', v_approval.expires_at), 'Nobody decided in time, and what was to be approved may have changed since.', 'Submit the plan again.');
+  end if;
+  -- So is this, whether or not it was called off since.
+  if v_exec.started_at is null and v_exec.start_before <= v_now and (v_approval.state = 'pending' or (v_approval.state = 'withdrawn' and v_exec.reason_code = 'window_passed')) then
+    perform tenure.refuse('approval_expired', format('The execution had to start before %s.', v_exec.start_before), 'Nobody decided until then; it is cancelled, and its approval is withdrawn.',
+      'Submit the plan again, with another window.');
   end if;
   if v_approval.state <> 'pending' then
-    perform tenure.refuse('approval_decided', format('The approval is %s, since %s.', v_approval.state, v_approval.decided_at), coalesce(v_approval.reason, format('Decided by %s.', v_approval.decided_by)),
-      'Look at the execution; submit the plan again for another decision.');
-  end if;
-  if v_approval.expires_at <= v_now then
-    perform tenure.refuse('approval_expired', format('The approval expired at %s.', v_approval.expires_at), 'Nobody decided in time, and what was to be approved may have changed since.', 'Submit the plan again.');
+    perform tenure.refuse('approval_decided', format('The approval is %s, since %s.', v_approval.state, v_approval.decided_at),
+      case when tenure.is_blank(v_approval.reason) then format('Decided by %s.', v_approval.decided_by) else v_approval.reason end, 'Look at the execution; submit the plan again for another decision.');
   end if;
   if p_plan_hash is distinct from v_approval.plan_hash then
     perform tenure.refuse('plan_hash_mismatch', format('The plan to be decided about has the hash %s, not %s.', v_approval.plan_hash, coalesce(left(p_plan_hash, 100), 'none')),
@@ -125,13 +159,12 @@ begin
     perform tenure.refuse('text_invalid', 'The comment is too long.', format('It has at most %s bytes.', tenure.limit_of('error_message_bytes_max')), 'Shorten it.');
   end if;
 
-  insert into tenure.approval_votes (approval_id, principal, tenant_id, decision, plan_hash, comment, auth_method, source, roles, level, on_behalf_of, at)
-  values (p_approval_id, v_caller.principal, v_caller.tenant_id, p_decision, p_plan_hash, v_comment, v_who.auth_method, v_who.source, v_who.roles, v_who.level, nullif(p_on_behalf_of, ''), v_now);
+  insert into tenure.approval_votes (approval_id, principal, tenant_id, decision, plan_hash, comment, auth_method, auth_makers, source, roles, level, on_behalf_of, at)
+  values (p_approval_id, v_caller.principal, v_caller.tenant_id, p_decision, p_plan_hash, v_comment, v_who.auth_method, v_makers, v_who.source, v_who.roles, v_who.level, nullif(p_on_behalf_of, ''), v_now);
   perform tenure.chain_append(v_now, v_caller.principal, array[(v_exec.execution_id, 'approval_vote', v_approval.step_number, jsonb_strip_nulls(jsonb_build_object('approval_id', p_approval_id, 'decision', p_decision,
-    'plan_hash', p_plan_hash, 'comment', v_comment, 'auth_method', v_who.auth_method, 'source', v_who.source, 'roles', v_who.roles, 'level', v_who.level)))::tenure.execution_told]);
+    'plan_hash', p_plan_hash, 'comment', v_comment, 'auth_method', v_who.auth_method, 'auth_makers', nullif(v_makers, '{}'), 'source', v_who.source, 'roles', v_who.roles, 'level', v_who.level)))::tenure.execution_told]);
   -- Every role must be there among those who approve, and as many as the quorum asks for.
-  v_missing := array(select r from unnest(v_approval.roles) r
-                      where not exists (select from tenure.approval_votes v where v.approval_id = p_approval_id and v.decision = 'approve' and r = any (v.roles)));
+  v_missing := tenure.roles_missing(v_approval);
   v_result := case
     when p_decision = 'reject' then 'rejected'
     when v_approval.given + 1 >= v_approval.quorum and cardinality(v_missing) = 0 then 'approved'
@@ -177,7 +210,8 @@ begin
 
   perform tenure.chain_append(p_now, p_actor, array[v_told]);
   -- While somebody decides, the clock of the execution stands still.
-  update tenure.executions e set timeout_at = e.timeout_at + (p_now - p_approval.created_at) where e.execution_id = v_exec.execution_id and e.timeout_at is not null;
+  update tenure.executions e set timeout_at = e.timeout_at + tenure.clock_stood(v_exec, p_approval.created_at, p_approval.decided_at, p_approval.approval_id)
+   where e.execution_id = v_exec.execution_id and e.timeout_at is not null;
   if p_approval.state = 'approved' then
     update tenure.steps s set state = 'waiting' where s.execution_id = v_exec.execution_id and s.step_number = p_approval.step_number and s.state = 'awaiting_approval';
     if v_exec.stopping is null then
@@ -193,7 +227,7 @@ begin
       perform tenure.execution_call_off(p_now, p_actor, v_exec.execution_id, case p_approval.state when 'rejected' then 'step_rejected' else 'approval_expired' end, coalesce(p_reason, p_approval.reason));
     else
       perform tenure.executions_advance(p_now, p_actor, array[v_exec.execution_id], array[p_approval.step_number], array['failed'],
-        array[(v_exec.execution_id, 'step_failed', p_approval.step_number, jsonb_build_object('error_code', p_approval.state))::tenure.execution_told]);
+        array[(v_exec.execution_id, 'step_failed', p_approval.step_number, jsonb_build_object('error_code', case p_approval.state when 'rejected' then 'rejected' else 'approval_expired' end))::tenure.execution_told]);
     end if;
   end if;
   perform tenure.executions_schedule(p_now, array[v_exec.execution_id]);
@@ -216,12 +250,12 @@ begin
   perform from tenure.lock_targets t
     join tenure.steps s on s.tenant_id = t.tenant_id and s.lock_target = t.target and s.execution_id = p_execution_id and s.step_number = any (p_numbers)
    order by t.tenant_id, t.target for no key update of t;
-  v_done := tenure.steps_dispatch(p_now, p_actor, array_fill(p_execution_id, array[cardinality(p_numbers)]), p_numbers, p_granted, '{}');
+  v_done := tenure.steps_dispatch(p_now, p_actor, array_fill(p_execution_id, array[cardinality(p_numbers)]), p_numbers, p_granted, false, '{}');
   perform tenure.executions_advance(p_now, p_actor, v_done.refused_execs, v_done.refused_numbers, array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.told);
 end
 $$;
 
--- Approvals of the tenant, oldest first. Pending ones only while they have not expired.
+-- Approvals of the tenant, oldest first. Pending ones only while they can be decided.
 create or replace function tenure.approval_list(p_execution_id uuid default null, p_state text default 'pending', p_limit integer default 100)
 returns table (approval_id uuid, execution_id uuid, step_id text, purpose text, requested_by text, requested_by_email text, level integer, roles text[], quorum integer, approvals_given integer, plan_hash text,
                plan_snapshot_hash text, state text, rule text, auto_approved boolean, runbook_ref text, created_at timestamptz, expires_at timestamptz, decided_at timestamptz, decided_by text, reason text,
@@ -244,22 +278,52 @@ begin
       join tenure.executions e on e.execution_id = a.execution_id
       left join tenure.steps s on s.execution_id = a.execution_id and s.step_number = a.step_number
      where a.tenant_id = v_tenant and (p_execution_id is null or a.execution_id = p_execution_id) and (p_state is null or a.state = p_state)
-       and (p_state is distinct from 'pending' or a.expires_at > v_now)
+       and (p_state is distinct from 'pending' or least(a.expires_at, case when e.started_at is null then e.start_before end) > v_now)
      order by a.created_at, a.approval_id limit p_limit;
 end
 $$;
 
+-- One approval, with all that whoever decides wants to know: what for, about which plan, what is missing yet, and who has decided so far.
+create or replace function tenure.approval_show(p_approval_id uuid) returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_row    tenure.approvals;
+  v_exec   tenure.executions;
+  v_state text; v_what text; v_why text; v_next text;
+begin
+  select a.* into v_row from tenure.approvals a where a.approval_id = p_approval_id and a.tenant_id = v_tenant;
+  if not found then
+    perform tenure.refuse_approval(p_approval_id);
+  end if;
+  select e.* into v_exec from tenure.executions e where e.execution_id = v_row.execution_id;
+  return (to_jsonb(v_row) - array['tenant_id', 'step_number', 'given'])
+    || jsonb_build_object(
+      'approvals_given', v_row.given, 'roles_missing', to_jsonb(tenure.roles_missing(v_row)),
+      'step_id', (select s.step_id from tenure.steps s where s.execution_id = v_row.execution_id and s.step_number = v_row.step_number),
+      'purpose', v_exec.purpose, 'requested_by', v_exec.requested_by, 'on_behalf_of', v_exec.on_behalf_of,
+      'requested_by_email', (select p.email from tenure.principals p where p.tenant_id = v_tenant and p.name = v_exec.requested_by),
+      'execution_state', v_exec.state, 'supersedes', v_exec.supersedes, 'retry_of', v_exec.retry_of,
+      'votes', (select coalesce(jsonb_agg(to_jsonb(v) order by v.at), '[]') from tenure.approval_votes_of(p_approval_id) v));
+exception when others then
+  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
+  return tenure.refusal(v_state, v_what, v_why, v_next);
+end
+$$;
+
 create or replace function tenure.approval_votes_of(p_approval_id uuid)
-returns table (principal text, decision text, comment text, plan_hash text, auth_method text, source text, roles text[], level integer, on_behalf_of text, at timestamptz)
+returns table (principal text, decision text, comment text, plan_hash text, auth_method text, auth_makers text[], source text, roles text[], level integer, on_behalf_of text, at timestamptz)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not exists (select from tenure.approvals a where a.approval_id = p_approval_id and a.tenant_id = tenure.current_tenant()) then
-    perform tenure.refuse('approval_unknown', format('There is no approval %s.', coalesce(p_approval_id::text, 'without an id')), 'It never was, belongs to another tenant, or is archived.', 'See tenure.approval_list().');
+    perform tenure.refuse_approval(p_approval_id);
   end if;
   return query
-    select v.principal, v.decision, v.comment, v.plan_hash, v.auth_method, v.source, v.roles, v.level::integer, v.on_behalf_of, v.at
+    select v.principal, v.decision, v.comment, v.plan_hash, v.auth_method, v.auth_makers, v.source, v.roles, v.level::integer, v.on_behalf_of, v.at
       from tenure.approval_votes v where v.approval_id = p_approval_id and v.tenant_id = tenure.current_tenant() order by v.at;
 end
 $$;

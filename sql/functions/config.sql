@@ -2,11 +2,13 @@
 
 -- The value in force for a tenant: its own, else the installation's, else the default.
 create or replace function tenure.setting(p_tenant_id integer, p_key text) returns jsonb
-language sql stable
+language plpgsql stable
 as $$
-  select coalesce(
+begin
+  return coalesce(
     (select c.value from tenure.config c where c.key = p_key and c.tenant_id in (p_tenant_id, 0) order by c.tenant_id desc limit 1),
-    (select k.default_value from tenure.config_keys k where k.key = p_key))
+    (select k.default_value from tenure.config_keys k where k.key = p_key));
+end
 $$;
 
 create or replace function tenure.setting_integer(p_tenant_id integer, p_key text) returns integer

@@ -1,5 +1,21 @@
 -- Evidence: the story of an execution as lines of text that a program signs, and the archive where it stays when the rows go.
 
+-- What the runs of an execution's steps did, each once: as it was kept when their job was emptied, and as it is written of jobs that are not. Also of jobs that a step had before.
+create or replace function tenure.step_runs_of(p_execution_id uuid) returns setof tenure.step_runs
+language sql stable
+as $$
+  select k.* from tenure.step_runs k where k.execution_id = p_execution_id
+  union all
+  select s.execution_id, s.step_number, r.job_id, r.run, r.tenant_id, r.attempt, r.outcome, r.state, r.owner, r.holder, r.leased_at, r.started_at, r.ended_at, r.actor, r.reason, r.error_code, r.error_class,
+         r.error_message, r.result, r.result_ref
+    from tenure.steps s
+    join tenure.jobs j on j.workflow_id = p_execution_id and j.tenant_id = s.tenant_id and j.source_system = 'tenure.execution' and j.enqueued_by = 'execution'
+     and j.idempotency_key = 'step ' || p_execution_id || ' ' || s.step_number
+    join tenure.attempts r on r.job_id = j.job_id
+   where s.execution_id = p_execution_id
+     and not exists (select from tenure.step_runs k where k.execution_id = p_execution_id and k.step_number = s.step_number and k.job_id = r.job_id and k.run = r.run)
+$$;
+
 -- The lines of the evidence of one execution, unsigned, in their order.
 create or replace function tenure.execution_evidence(p_execution_id uuid) returns table (n integer, line text)
 language plpgsql stable security definer
@@ -22,7 +38,7 @@ begin
         union all
         select 2, 0, '', jsonb_build_object('kind', 'plan', 'plan', p.plan) from tenure.plans p where p.execution_id = p_execution_id
         union all
-        select 3, 0, '', jsonb_build_object('kind', 'execution') || (to_jsonb(v_row) - array['tenant_id', 'chain_hash']) || jsonb_build_object('chain_hash', encode(v_row.chain_hash, 'hex'))
+        select 3, 0, '', jsonb_build_object('kind', 'execution') || (to_jsonb(v_row) - array['tenant_id', 'chain_hash', 'takes_locks']) || jsonb_build_object('chain_hash', encode(v_row.chain_hash, 'hex'))
         union all
         select 4, s.step_number, '', jsonb_strip_nulls(to_jsonb(s) - array['tenant_id', 'execution_id', 'payload', 'kind']) || jsonb_build_object('kind', 'step', 'job_kind', s.kind) from tenure.steps s where s.execution_id = p_execution_id
         union all
@@ -34,11 +50,8 @@ begin
         select 7, s.step_number, r.job_id || lpad(r.run::text, 9, '0'), jsonb_build_object('kind', 'attempt', 'step', s.step_id) || jsonb_strip_nulls(jsonb_build_object('job_id', r.job_id, 'run', r.run, 'attempt', r.attempt,
                  'outcome', r.outcome, 'state', r.state, 'worker', r.owner, 'holder', r.holder, 'leased_at', r.leased_at, 'started_at', r.started_at, 'ended_at', r.ended_at, 'actor', r.actor, 'reason', r.reason,
                  'error_code', r.error_code, 'error_class', r.error_class, 'error_message', r.error_message, 'result', r.result, 'result_ref', r.result_ref))
-          from tenure.steps s
-          -- Also of jobs that the step had before, as long as they are kept.
-          join tenure.jobs j on j.workflow_id = p_execution_id and j.tenant_id = v_row.tenant_id and j.source_system = 'tenure.execution' and j.enqueued_by = 'execution' and j.idempotency_key = 'step ' || p_execution_id || ' ' || s.step_number
-          join tenure.attempts r on r.job_id = j.job_id
-         where s.execution_id = p_execution_id
+          from tenure.step_runs_of(p_execution_id) r
+          join tenure.steps s on s.execution_id = r.execution_id and s.step_number = r.step_number
         union all
         select 8, v.seq, '', jsonb_build_object('kind', 'event', 'body', v.body, 'hash', encode(v.hash, 'hex')) from tenure.execution_events v where v.execution_id = p_execution_id) l
      order by 1;
@@ -133,6 +146,9 @@ declare
 begin
   select e.* into v_row from tenure.executions e where e.execution_id = p_execution_id and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every') for update skip locked;
   if not found then
+    if exists (select from tenure.executions e where e.execution_id = p_execution_id and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every')) then
+      perform tenure.refuse('busy_try_again', format('Somebody is busy with execution %s.', p_execution_id), 'A transaction that holds it has not ended.', 'Try again.');
+    end if;
     perform tenure.refuse_execution(p_execution_id);
   end if;
   if v_row.ended_at is null or v_row.ended_at > v_now - make_interval(days => tenure.setting_integer(v_row.tenant_id, 'retention.executions_days')) then
@@ -147,6 +163,7 @@ begin
   delete from tenure.approval_votes v using tenure.approvals a where a.execution_id = p_execution_id and v.approval_id = a.approval_id;
   delete from tenure.approvals a where a.execution_id = p_execution_id;
   delete from tenure.execution_events v where v.execution_id = p_execution_id;
+  delete from tenure.step_runs r where r.execution_id = p_execution_id;
   delete from tenure.step_needs n where n.execution_id = p_execution_id;
   delete from tenure.steps s where s.execution_id = p_execution_id;
   delete from tenure.executions e where e.execution_id = p_execution_id;

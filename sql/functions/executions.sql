@@ -1,10 +1,24 @@
 -- Executions: submitted, and what they are bound to. What becomes of them is in executions_run.sql.
 
+-- Refuses an execution that is not there. Whoever asks for one that was archived is led to what is left of it: its evidence, and the plan to submit for who would retry it.
 create or replace function tenure.refuse_execution(p_execution_id uuid) returns void
-language sql
+language plpgsql
 as $$
-  select tenure.refuse('execution_unknown', format('There is no execution %s.', coalesce(p_execution_id::text, 'without an id')),
-    'It never was, belongs to another tenant, or is archived: then its evidence stands.', 'See tenure.execution_list().')
+declare
+  v_archive record;
+begin
+  select a.tenant_id, a.state, a.archived_at into v_archive
+    from tenure.execution_archives a where a.execution_id = p_execution_id and (a.tenant_id = tenure.current_tenant() or tenure.is_every_tenant());
+  if not found then
+    perform tenure.refuse('execution_unknown', format('There is no execution %s.', coalesce(p_execution_id::text, 'without an id')), 'It never was, or belongs to another tenant.', 'See tenure.execution_list().');
+  end if;
+  perform tenure.refuse('execution_unknown', format('Execution %s (%s) was archived at %s.', p_execution_id, v_archive.state, v_archive.archived_at),
+    'Its rows are gone; its evidence stands, with its plan and its story.',
+    format('Read it: tenure execution export %s.', p_execution_id)
+      || case when exists (select from tenure.execution_dead_letters d where d.execution_id = p_execution_id and d.tenant_id = v_archive.tenant_id)
+         then format(' To run it again, submit the plan that its dead letter carries: tenure execution dead-letter show %s.', p_execution_id)
+         else ' To run it again, submit its plan.' end);
+end
 $$;
 
 -- The execution, held against whoever else would change it.
@@ -49,11 +63,35 @@ end
 $$;
 
 -- What the job of a step finds in its payload.
-create or replace function tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) returns jsonb
+create or replace function tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) returns json
 language sql stable
 as $$
-  select p_payload || jsonb_build_object('step', jsonb_build_object('execution_id', p_execution_id, 'step_id', p_step_id, 'step_number', p_number, 'action', p_action,
-    'target_type', p_target_type, 'plan_hash', p_plan_hash, 'fence', p_fence))
+  -- Put together as text: it is made for every step, and read as text.
+  select (case when p_payload - 'step' = '{}' then '{' else left((p_payload - 'step')::text, -1) || ', ' end || '"step": {"execution_id": "' || p_execution_id::text || '", "step_id": ' || to_json(p_step_id)::text
+    || ', "step_number": ' || p_number::text || ', "action": ' || to_json(p_action)::text || ', "target_type": ' || to_json(p_target_type)::text || ', "plan_hash": "' || p_plan_hash
+    || '", "fence": ' || coalesce(p_fence::text, 'null') || '}}')::json
+$$;
+
+-- The kinds of jobs that a plan makes, each with its executor, and the first step that does, for a refusal.
+create or replace function tenure.plan_uses(p_plan jsonb) returns table (kind text, executor text, place text)
+language sql stable
+as $$
+  select s.kind, s.executor, format(' of steps[%s]', min(s.step_number) - 1) from tenure.plan_steps(p_plan) s group by s.kind, s.executor
+$$;
+
+-- Refuses a plan that cannot be run here, whatever the rules say about who allows it: its targets, what its jobs would carry, its windows. Writes nothing.
+create or replace function tenure.check_plan_here(
+  p_caller tenure.caller_identity, p_now timestamptz, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb) returns void
+language plpgsql stable
+as $$
+begin
+  if not isfinite(tenure.window_opens(p_window, p_now)) then
+    perform tenure.refuse('range_invalid', 'Its windows are never open together.', 'The rules give its steps, and those who ask for it, windows of which all must be open when it starts.', 'Make two plans of it, let another ask for it, or have the rules changed.');
+  end if;
+  perform tenure.check_targets(p_caller.tenant_id, p_plan);
+  perform tenure.check_job(format(' of steps[%s]', s.step_number - 1), p_now, tenure.step_payload(s.payload, p_execution_id, s.step_number, s.step_id, s.action, s.target_type, p_hash, 9007199254740991), 'step', 0, p_now, null, coalesce(s.attempts_max, 1),
+    'safe_metadata', 'job', 'tenure', array[s.target_ref, s.payload_ref], array[p_plan ->> 'correlation_id'], null) from unnest(p_steps) s;
+end
 $$;
 
 -- Makes the lanes of a plan's steps ready: whoever submits must be allowed to enqueue just that.
@@ -65,8 +103,8 @@ declare
   v_lane  integer;
   v_lanes integer[] := '{}';
 begin
-  for v_use in select distinct s.kind, s.executor from tenure.plan_steps(p_plan) s order by s.kind, s.executor loop
-    v_lane := tenure.lane_ensure(p_caller, v_use.kind, v_use.executor);
+  for v_use in select u.kind, u.executor, u.place from tenure.plan_uses(p_plan) u order by u.kind, u.executor loop
+    v_lane := tenure.lane_ensure(p_caller, v_use.kind, v_use.executor, v_use.place);
     v_lanes := v_lanes || v_lane;
     update tenure.lanes l set stepped = true, timed = true where l.lane = v_lane and not (l.stepped and l.timed);
   end loop;
@@ -86,7 +124,7 @@ as $$
   select jsonb_build_object('execution_id', p_execution.execution_id, 'state', p_execution.state, 'plan_hash', p_execution.plan_hash, 'duplicate', p_duplicate, 'unchanged', p_unchanged,
     'approval_level', p_execution.approval_level, 'rule', p_execution.rule,
     'approval_id', (select a.approval_id from tenure.approvals a where a.execution_id = p_execution.execution_id and a.step_number is null and a.state = 'pending'),
-    'parked', p_execution.parked, 'difference', p_difference)
+    'parked', p_execution.parked, 'start_after', p_execution.start_after, 'start_before', p_execution.start_before, 'difference', p_difference)
 $$;
 
 -- Submits a plan: freezes it, asks the rules who has to allow it, and starts it where nobody has to.
@@ -223,22 +261,21 @@ begin
       perform tenure.refuse('runbook_required', format('The plan needs an approval of level %s and names no runbook.', v_terms.level),
         format('The rule %s asks for it; whoever reviews the plan must see what to do when it goes wrong.', v_terms.rule), 'Add runbook_ref to the plan.');
     end if;
-    if not isfinite(tenure.window_opens(v_terms.start_window, p_now)) then
-      perform tenure.refuse('range_invalid', 'The windows of its steps are never open together.', 'The rules give its steps windows of which all must be open when it starts.', 'Make two plans of it, or have the rules changed.');
+    perform tenure.check_plan_here(p_caller, p_now, p_plan, p_hash, v_steps, v_id, v_terms.start_window);
+    if p_start_before <= tenure.window_opens(v_terms.start_window, greatest(p_now, p_start_after)) then
+      perform tenure.refuse('range_invalid', format('It has to start before %s, and may not start before %s.', p_start_before, tenure.window_opens(v_terms.start_window, greatest(p_now, p_start_after))),
+        'The rules give it a window that opens too late.', 'Let it start later, or have the rules changed.');
     end if;
-    perform tenure.check_targets(p_caller.tenant_id, p_plan);
-    perform tenure.check_job(format(' of steps[%s]', s.step_number - 1), p_now, tenure.step_payload(s.payload, v_id, s.step_number, s.step_id, s.action, s.target_type, p_hash, 9007199254740991)::json, 'step', 0, p_now, null, coalesce(s.attempts_max, 1),
-      'safe_metadata', 'job', 'tenure', array[s.target_ref, s.payload_ref], array[p_plan ->> 'correlation_id'], null) from unnest(v_steps) s;
     perform tenure.plan_lanes(p_caller, p_plan);
     -- Together, or not at all: each refers to the other.
     with made as (
     insert into tenure.executions (execution_id, tenant_id, purpose, plan_hash, idempotency_key, key_origin, state, sla_class, action_class, mode, priority, on_step_failure, approval_level, rule,
-      runbook_ref, correlation_id, generator, requested_by, on_behalf_of, via, start_after, start_before, start_window, plan_size_bytes, step_count, target_count, steps_open, timeout_ms, metadata,
-      supersedes, retry_of, created_at, last_transition_at, last_transition_by, chain_hash)
+      runbook_ref, correlation_id, generator, requested_by, on_behalf_of, requesters, via, start_after, start_before, start_window, plan_size_bytes, step_count, target_count, steps_open, takes_locks, timeout_ms,
+      metadata, supersedes, retry_of, created_at, last_transition_at, last_transition_by, chain_hash)
     select v_id, p_caller.tenant_id, p_plan ->> 'purpose', p_hash, p_key, p_key_origin, 'pending', p_plan ->> 'sla_class', v_class, coalesce(p_plan ->> 'mode', 'background'),
            tenure.priority_of(coalesce(p_plan ->> 'priority', 'normal')), coalesce(p_plan ->> 'on_step_failure', 'stop'), v_terms.level, v_terms.rule, p_plan ->> 'runbook_ref', p_plan ->> 'correlation_id',
-           p_plan ->> 'generator', p_caller.principal, nullif(p_on_behalf_of, ''), case when p_caller.roles is not null then nullif(current_setting('tenure.via', true), '') end, p_start_after, p_start_before, v_terms.start_window,
-           octet_length(p_text), cardinality(v_steps), (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s), cardinality(v_steps), v_policy.execution_timeout_ms, p_metadata,
+           p_plan ->> 'generator', p_caller.principal, nullif(p_on_behalf_of, ''), v_asking, case when p_caller.roles is not null then nullif(current_setting('tenure.via', true), '') end, p_start_after, p_start_before, v_terms.start_window,
+           octet_length(p_text), cardinality(v_steps), (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s), cardinality(v_steps), exists (select from unnest(v_steps) s where s.lock_target is not null), v_policy.execution_timeout_ms, p_metadata,
            p_supersedes, p_retry_of, p_now, p_now, p_caller.principal, sha256(convert_to('tenure/execution/' || v_id, 'UTF8'))
     on conflict (tenant_id, idempotency_key) where key_held do nothing
     returning *
@@ -253,8 +290,9 @@ begin
     -- A lease outlasts the step, and twice what nineteen of twenty steps of the kind took of late.
     with kinds as materialized (
       select u.kind, (select (2 * percentile_disc(0.95) within group (order by d.duration_ms) / 1000)::integer
+                        -- Of the last ones that were begun, whether or not they are over.
                         from (select o.duration_ms from tenure.steps o
-                               where o.tenant_id = p_caller.tenant_id and o.kind = u.kind and o.ended_at is not null and o.duration_ms is not null order by o.ended_at desc limit 100) d) as usual
+                               where o.tenant_id = p_caller.tenant_id and o.kind = u.kind and o.queued_at is not null order by o.queued_at desc limit 200) d) as usual
         from (select distinct s.kind from unnest(v_steps) s) u
     )
     select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.payload, s.payload_ref, s.effects, s.attempts_max,
@@ -300,7 +338,7 @@ begin
       (p_execution_id, 'execution_approved', null, jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
     perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
   else
-    v_terms := tenure.plan_terms(v_row.tenant_id, tenure.execution_requesters(v_row.requested_by, v_row.on_behalf_of, v_row.retry_of), v_plan.plan_snapshot);
+    v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requesters, v_plan.plan_snapshot);
     perform tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
     perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
     perform tenure.chain_append(p_now, p_actor, array[
@@ -329,8 +367,8 @@ begin
 end
 $$;
 
--- What a plan would meet if it were submitted now. Writes nothing.
-create or replace function tenure.execution_preview(p_plan text) returns jsonb
+-- What a plan would meet if the caller submitted it now, perhaps on behalf of somebody, and what it would be refused for. Writes nothing.
+create or replace function tenure.execution_preview(p_plan text, p_on_behalf_of text default null) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -340,12 +378,20 @@ declare
   v_plan   jsonb;
   v_terms  record;
   v_class  text;
+  v_steps  tenure.plan_step[];
+  v_asking text[] := tenure.execution_requesters(v_caller.principal, p_on_behalf_of, null);
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
+  if p_on_behalf_of is not null then
+    perform tenure.check_acted_for(p_on_behalf_of);
+  end if;
   v_plan := tenure.plan_check(p_plan);
-  v_terms := tenure.plan_terms(v_caller.tenant_id, array[v_caller.principal], v_plan);
-  select s.action_class into v_class from tenure.plan_steps(v_plan) s order by tenure.class_reach(s.action_class) desc limit 1;
+  v_terms := tenure.plan_terms(v_caller.tenant_id, v_asking, v_plan);
+  select array_agg(s order by s.step_number) into v_steps from tenure.plan_steps(v_plan) s;
+  perform tenure.check_plan_here(v_caller, v_now, v_plan, tenure.text_hash(p_plan), v_steps, '00000000-0000-0000-0000-000000000000', v_terms.start_window);
+  perform tenure.check_driven(v_caller, tenure.lane_check(v_caller, u.kind, u.executor, u.place)) from (select u.kind, u.executor, u.place from tenure.plan_uses(v_plan) u order by u.kind, u.executor) u;
+  select s.action_class into v_class from unnest(v_steps) s order by tenure.class_reach(s.action_class) desc limit 1;
   return jsonb_build_object('plan_hash', tenure.text_hash(p_plan), 'approval_level', v_terms.level, 'rule', v_terms.rule, 'roles', v_terms.roles, 'quorum', v_terms.quorum,
     'expires_seconds', v_terms.expires_seconds, 'window', v_terms.start_window, 'opens_at', tenure.window_opens(v_terms.start_window, v_now),
     'frozen', (select f.reason from tenure.freezes f where f.tenant_id = v_caller.tenant_id and f.ended_at is null and (f.until is null or f.until > v_now)),
@@ -356,7 +402,7 @@ begin
                 'lock_key', 'lock:v1:' || v_caller.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end,
                 'held_by', (select l.owner from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = s.lock_target and (l.action in ('', s.lock_action) or s.lock_action = '') limit 1)) order by s.step_number)
                 from tenure.plan_steps(v_plan) s
-                join tenure.plan_rules(v_caller.tenant_id, array[v_caller.principal], v_plan) r on r.step_number = s.step_number
+                join tenure.plan_rules(v_caller.tenant_id, v_asking, v_plan) r on r.step_number = s.step_number
                 cross join lateral tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', s.action_class) p));
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;

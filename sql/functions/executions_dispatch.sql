@@ -1,9 +1,10 @@
 -- Steps become jobs: approvals of single steps, locks, the start of an execution, the jobs themselves.
 
 -- Starts steps whose needs are met: asks for the approvals that are missing, takes locks or waits for them, and makes jobs of the rest. The caller holds the executions and the targets.
--- p_granted: the lock is theirs already to take. Answers what is to be told, and the steps whose job was refused: they have failed.
+-- p_granted: the lock is theirs already to take. p_begun: their executions run already. Answers what is to be told, and the steps whose job was refused: they have failed.
 create or replace function tenure.steps_dispatch(
-  p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+  p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, inout told tenure.execution_told[], out refused_execs uuid[],
+  out refused_numbers integer[])
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -14,15 +15,16 @@ as $$
 declare
   v_execs   uuid[] := p_execs;
   v_numbers integer[] := p_numbers;
-  v_asks    boolean;
+  v_is      record;
   v_go      record;
   v_made    record;
 begin
   refused_execs := '{}';
   refused_numbers := '{}';
+  select bool_or(s.approval_level = 3) as ask, bool_or(s.lock_target is not null) as lock, min(s.tenant_id) as tenant_id, min(s.tenant_id) = max(s.tenant_id) as of_one_tenant into v_is
+    from unnest(p_execs, p_numbers) t (e, n) cross join lateral (select s.approval_level, s.lock_target, s.tenant_id from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s;
   -- Steps that need an approval of their own, and have none yet.
-  v_asks := exists (select from unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n where s.approval_level = 3);
-  if v_asks then
+  if v_is.ask then
     v_go := tenure.steps_ask(p_now, p_execs, p_numbers, told);
     told := v_go.told; v_execs := v_go.execs; v_numbers := v_go.numbers;
   end if;
@@ -30,23 +32,33 @@ begin
     return;
   end if;
 
-  if exists (select from unnest(v_execs, v_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n where s.lock_target is not null) then
+  if v_is.lock then
     v_go := tenure.steps_lock(p_now, v_execs, v_numbers, p_granted, told);
     told := v_go.told; v_execs := v_go.execs; v_numbers := v_go.numbers;
   end if;
   if cardinality(v_execs) = 0 then
     return;
   end if;
-  told := told || tenure.executions_start(p_now, p_actor, v_execs);
+  if not p_begun then
+    told := told || tenure.executions_start(p_now, p_actor, v_execs);
+  end if;
 
-  if v_asks then
+  if v_is.ask then
     update tenure.approvals a set consumed_at = greatest(p_now, a.decided_at)
-      from unnest(v_execs, v_numbers) t (e, n)
-     where a.execution_id = t.e and a.step_number = t.n and a.state = 'approved' and a.consumed_at is null;
+     where a.ctid = any (array(
+             select a.ctid from unnest(v_execs, v_numbers) t (e, n) cross join lateral (select a.ctid from tenure.approvals a where a.execution_id = t.e and a.step_number = t.n offset 0) a))
+       and a.state = 'approved' and a.consumed_at is null;
+  end if;
+  if v_is.of_one_tenant then
+    v_made := tenure.steps_enqueue(p_now, v_is.tenant_id, v_execs, v_numbers);
+    told := told || v_made.told;
+    refused_execs := v_made.refused_execs;
+    refused_numbers := v_made.refused_numbers;
+    return;
   end if;
   for v_go in
     select s.tenant_id, array_agg(s.execution_id order by s.execution_id, s.step_number) as execs, array_agg(s.step_number order by s.execution_id, s.step_number) as numbers
-      from unnest(v_execs, v_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
+      from unnest(v_execs, v_numbers) t (e, n) cross join lateral (select s.tenant_id, s.execution_id, s.step_number from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s
      group by s.tenant_id order by s.tenant_id
   loop
     v_made := tenure.steps_enqueue(p_now, v_go.tenant_id, v_go.execs, v_go.numbers);
@@ -82,7 +94,7 @@ begin
     select e.* into v_row from tenure.executions e where e.execution_id = v_step.execution_id;
     select p.* into v_plan from tenure.plans p where p.execution_id = v_step.execution_id;
     perform tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3, v_step.approval_roles, v_step.approval_quorum, v_step.approval_seconds, v_step.rule);
-    update tenure.steps s set state = 'awaiting_approval' where s.execution_id = v_step.execution_id and s.step_number = v_step.step_number;
+    update tenure.steps s set state = 'awaiting_approval', needs_left = 0 where s.execution_id = v_step.execution_id and s.step_number = v_step.step_number;
     perform tenure.executions_schedule(p_now, array[v_step.execution_id]);
     told := told || (v_step.execution_id, 'approval_requested', v_step.step_number,
       jsonb_build_object('level', 3, 'roles', v_step.approval_roles, 'quorum', v_step.approval_quorum, 'rule', v_step.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told;
@@ -95,49 +107,51 @@ $$;
 create or replace function tenure.steps_lock(
   p_now timestamptz, p_execs uuid[], p_numbers integer[], p_granted boolean, inout told tenure.execution_told[], out execs uuid[], out numbers integer[])
 language plpgsql
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_wait record;
 begin
   delete from tenure.locks l
-   using unnest(p_execs, p_numbers) t (e, n) join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
-   where l.tenant_id = s.tenant_id and l.target = s.lock_target and l.execution_id is null and l.expires_at <= p_now;
+   where l.ctid = any (array(
+     select l.ctid
+       from unnest(p_execs, p_numbers) t (e, n)
+       cross join lateral (select s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s
+       cross join lateral (select l.ctid, l.execution_id, l.expires_at from tenure.locks l where l.tenant_id = s.tenant_id and l.target = s.lock_target offset 0) l
+      where l.execution_id is null and l.expires_at <= p_now));
   with wanted as materialized (
-    select s.execution_id, s.step_number, s.tenant_id, s.step_id, s.lock_target, s.lock_action, s.priority, s.timeout_seconds, e.timeout_at, e.timeout_ms, t.place
-      from unnest(p_execs, p_numbers) with ordinality t (e, n, place)
-      join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
-      join tenure.executions e on e.execution_id = s.execution_id
-  ), judged as (
+    select s.place, s.execution_id, s.step_number, s.tenant_id, s.step_id, s.lock_target, s.lock_action, s.priority, s.timeout_seconds, e.timeout_at, e.timeout_ms, t.turn
+      from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
+      cross join lateral (select s.ctid as place, s.* from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s
+      cross join lateral (select e.timeout_at, e.timeout_ms from tenure.executions e where e.execution_id = t.e offset 0) e
+  ), judged as materialized (
     select w.*, w.lock_target is null or p_granted or (
-             not exists (select from tenure.locks l where l.tenant_id = w.tenant_id and l.target = w.lock_target and (l.action in ('', w.lock_action) or w.lock_action = ''))
-             -- One look into the line, never a table of all of it.
-             and (select true from tenure.steps b where b.tenant_id = w.tenant_id and b.lock_target = w.lock_target and b.state = 'blocked' limit 1) is null
+             -- One look at the target and one into the line, never a table of all of them.
+             (select true from tenure.locks l where l.tenant_id = w.tenant_id and l.target = w.lock_target and (l.action in ('', w.lock_action) or w.lock_action = '') limit 1) is null
+             and (select true from tenure.steps b where b.tenant_id = w.tenant_id and b.lock_target = w.lock_target and b.blocked_order is not null limit 1) is null
              and case when w.lock_action = '' then row_number() over at_target = 1
-                      else count(*) filter (where w.lock_action = '') over at_target = 0 and row_number() over (partition by w.tenant_id, w.lock_target, w.lock_action order by w.priority desc, w.place) = 1 end) as granted
+                      else count(*) filter (where w.lock_action = '') over at_target = 0 and row_number() over (partition by w.tenant_id, w.lock_target, w.lock_action order by w.priority desc, w.turn) = 1 end) as granted
       from wanted w
-    window at_target as (partition by w.tenant_id, w.lock_target order by w.priority desc, w.place)
+    window at_target as (partition by w.tenant_id, w.lock_target order by w.priority desc, w.turn)
+  ), granted as materialized (
+    select j.*, nextval('tenure.lock_fence') as fence from judged j where j.granted and j.lock_target is not null
   ), taken as (
     insert into tenure.locks (tenant_id, target, action, fence, owner, execution_id, step_number, acquired_at, expires_at)
-    select j.tenant_id, j.lock_target, j.lock_action, nextval('tenure.lock_fence'), j.execution_id || '/' || j.step_id, j.execution_id, j.step_number, p_now,
-           greatest(coalesce(j.timeout_at, p_now + make_interval(secs => j.timeout_ms / 1000.0)), p_now) + make_interval(secs => j.timeout_seconds)
-      from judged j where j.granted and j.lock_target is not null
-    returning execution_id, step_number, fence
+    select g.tenant_id, g.lock_target, g.lock_action, g.fence, g.execution_id || '/' || g.step_id, g.execution_id, g.step_number, p_now,
+           greatest(coalesce(g.timeout_at, p_now + make_interval(secs => g.timeout_ms / 1000.0)), p_now) + make_interval(secs => g.timeout_seconds)
+      from granted g
   ), fenced as (
-    update tenure.steps s set fence = t.fence from taken t where s.execution_id = t.execution_id and s.step_number = t.step_number
+    update tenure.steps s set fence = g.fence from granted g where s.ctid = g.place
   )
-  select array_agg(j.execution_id order by j.place) filter (where j.granted) as go_execs, array_agg(j.step_number order by j.place) filter (where j.granted) as go_numbers,
-         array_agg(j.execution_id order by j.priority desc, j.place) filter (where not j.granted) as execs, array_agg(j.step_number order by j.priority desc, j.place) filter (where not j.granted) as numbers
+  select array_agg(j.execution_id order by j.turn) filter (where j.granted) as go_execs, array_agg(j.step_number order by j.turn) filter (where j.granted) as go_numbers,
+         array_agg(j.execution_id order by j.priority desc, j.turn) filter (where not j.granted) as execs, array_agg(j.step_number order by j.priority desc, j.turn) filter (where not j.granted) as numbers
     into v_wait from judged j;
   execs := coalesce(v_wait.go_execs, '{}');
   numbers := coalesce(v_wait.go_numbers, '{}');
   if v_wait.execs is not null then
     with line as (
-      select t.e, t.n, nextval('tenure.block_order') as turn from unnest(v_wait.execs, v_wait.numbers) t (e, n)
+      select s.place, nextval('tenure.block_order') as turn from unnest(v_wait.execs, v_wait.numbers) t (e, n) cross join lateral (select s.ctid as place from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s
     ), blocked as (
-      update tenure.steps s set state = 'blocked', blocked_order = l.turn, blocked_at = p_now from line l where s.execution_id = l.e and s.step_number = l.n
+      update tenure.steps s set state = 'blocked', needs_left = 0, blocked_order = l.turn, blocked_at = p_now from line l where s.ctid = l.place
       returning s.execution_id, s.step_number, s.tenant_id, s.lock_target
     )
     select told || array_agg((b.execution_id, 'step_blocked', b.step_number, jsonb_strip_nulls(jsonb_build_object('target', b.lock_target, 'held_by',
@@ -145,9 +159,12 @@ begin
       into told from blocked b;
     -- Nobody holds it, and still somebody waits: whoever is first in that line has been overlooked, or its holder has just expired.
     update tenure.lock_targets t set owing = true
-      from (select distinct s.tenant_id, s.lock_target from unnest(v_wait.execs, v_wait.numbers) w (e, n) join tenure.steps s on s.execution_id = w.e and s.step_number = w.n) b
-     where t.tenant_id = b.tenant_id and t.target = b.lock_target and not t.owing
-       and not exists (select from tenure.locks l where l.tenant_id = b.tenant_id and l.target = b.lock_target);
+     where t.ctid = any (array(
+             select o.ctid
+               from (select distinct s.tenant_id, s.lock_target from unnest(v_wait.execs, v_wait.numbers) t (e, n) cross join lateral (select s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s) b
+               cross join lateral (select o.ctid from tenure.lock_targets o where o.tenant_id = b.tenant_id and o.target = b.lock_target offset 0) o
+              where (select true from tenure.locks l where l.tenant_id = b.tenant_id and l.target = b.lock_target limit 1) is null))
+       and not t.owing;
   end if;
 end
 $$;
@@ -155,9 +172,6 @@ $$;
 -- Starts approved executions: their approval is used up in this very moment. Answers what is to be told.
 create or replace function tenure.executions_start(p_now timestamptz, p_actor text, p_execs uuid[]) returns tenure.execution_told[]
 language plpgsql
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   -- By their ids, never by their state: many may be in it.
@@ -183,10 +197,10 @@ begin
   -- One without an approval to use up is refused by the trigger of the table.
   update tenure.executions e
      set state = 'running', last_state = e.state, last_transition_at = p_now, last_transition_by = p_actor, started_at = t.at, parked = null, timeout_at = t.at + t.allowed, next_at = t.at + t.allowed
-    from (select x.execution_id, coalesce(u.at, p_now) as at, make_interval(secs => x.timeout_ms / 1000.0) as allowed
+    from (select x.ctid as place, coalesce(u.at, p_now) as at, make_interval(secs => x.timeout_ms / 1000.0) as allowed
             from tenure.executions x left join unnest(v_used.ids, v_used.times) u (id, at) on u.id = x.execution_id
            where x.execution_id = any (v_ids)) t
-   where e.execution_id = t.execution_id;
+   where e.ctid = t.place;
   return v_used.told;
 end
 $$;
@@ -195,9 +209,6 @@ $$;
 create or replace function tenure.steps_enqueue(
   p_now timestamptz, p_tenant_id integer, p_execs uuid[], p_numbers integer[], out told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_caller tenure.caller_identity;
@@ -211,17 +222,19 @@ begin
   v_caller.principal := 'execution';
   v_caller.scope := 'execution';
   begin
-    select array_agg(s.kind order by t.place) as kinds,
-           array_agg(tenure.step_payload(s.payload, s.execution_id, s.step_number, s.step_id, s.action, s.target_type, e.plan_hash, s.fence)::json order by t.place) as payloads,
-           array_agg('step ' || s.execution_id || ' ' || s.step_number order by t.place) as keys, array_agg(s.executor order by t.place) as executors,
-           array_agg(e.priority::integer order by t.place) as priorities, array_agg(s.target_ref order by t.place) as target_refs, array_agg(s.payload_ref order by t.place) as payload_refs,
-           array_agg(s.attempts_max::integer order by t.place) as attempts_max, array_agg(e.correlation_id order by t.place) as correlations, array_agg(e.execution_id order by t.place) as workflows,
-           array_agg('tenure.execution'::text order by t.place) as systems, array_agg(s.timeout_seconds order by t.place) as timeouts,
-           array_agg(case s.effects when 'once' then 'fail' end order by t.place) as on_lost, array_agg(s.renewals_max order by t.place) as renewals, array_agg(s.lease_seconds order by t.place) as leases
+    select array_agg(s.kind) as kinds, array_agg(s.payload) as payloads, array_agg(s.key) as keys, array_agg(s.executor) as executors, array_agg(s.priority) as priorities,
+           array_agg(s.target_ref) as target_refs, array_agg(s.payload_ref) as payload_refs, array_agg(s.attempts_max) as attempts_max, array_agg(s.correlation_id) as correlations,
+           array_agg(s.execution_id) as workflows, array_agg('tenure.execution'::text) as systems, array_agg(s.timeout_seconds) as timeouts, array_agg(s.on_lost) as on_lost,
+           array_agg(s.renewals_max) as renewals, array_agg(s.lease_seconds) as leases
       into v_jobs
-      from unnest(p_execs, p_numbers) with ordinality t (e, n, place)
-      join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
-      join tenure.executions e on e.execution_id = t.e;
+      -- Put in order once, not for each of the arrays.
+      from (select s.kind, tenure.step_payload(s.payload, s.execution_id, s.step_number, s.step_id, s.action, s.target_type, e.plan_hash, s.fence) as payload,
+                   'step ' || s.execution_id::text || ' ' || s.step_number::text as key, s.executor, e.priority::integer as priority, s.target_ref, s.payload_ref, s.attempts_max::integer as attempts_max,
+                   e.correlation_id, e.execution_id, s.timeout_seconds, case s.effects when 'once' then 'fail' end as on_lost, s.renewals_max, s.lease_seconds
+              from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
+              cross join lateral (select s.* from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s
+              cross join lateral (select e.* from tenure.executions e where e.execution_id = t.e offset 0) e
+             order by t.turn) s;
     v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_tenant_id), p_now, v_jobs.kinds, v_jobs.payloads, v_jobs.keys, v_jobs.executors, v_jobs.priorities, null, null, null, v_jobs.target_refs,
       v_jobs.payload_refs, null, v_jobs.attempts_max, v_jobs.correlations, null, null, v_jobs.workflows, null, null, null, v_jobs.systems, null, null, v_jobs.timeouts, null, v_jobs.on_lost,
       v_jobs.renewals, 'fail');
@@ -229,21 +242,23 @@ begin
       perform tenure.refuse('key_taken', 'Another job has the key of the step.', 'Keys that begin with "step" and an execution are for steps.', 'Cancel that job, and retry the execution.');
     end if;
     -- The kind may have got another executor since, and so another lane.
-    update tenure.lanes l set stepped = true
-     where not l.stepped and l.lane = any (array(select distinct j.lane from tenure.jobs j where j.job_id = any (v_new.ids)));
+    update tenure.lanes l set stepped = true where not l.stepped and l.lane = any (v_new.lanes);
     -- A lease lasts as long as the step may. Whoever has the lane in hand is not waited for: leases are renewed.
     update tenure.lanes l set lease_seconds_min = u.lease_seconds
-      from (select j.lane, max(n.lease_seconds) as lease_seconds from unnest(v_new.ids, v_jobs.leases) n (job_id, lease_seconds) join tenure.jobs j on j.job_id = n.job_id group by j.lane) u
+      from (select n.lane, max(n.lease_seconds) as lease_seconds from unnest(v_new.lanes, v_jobs.leases) n (lane, lease_seconds) group by n.lane) u
      where l.lane = u.lane and l.lane in (select k.lane from tenure.lanes k where k.lane = u.lane and coalesce(k.lease_seconds_min, 0) < u.lease_seconds for no key update skip locked);
     with made as (
       update tenure.steps s
-         set state = 'running', job_id = n.job_id, queued_at = p_now, dispatches = s.dispatches + 1, blocked_order = null, blocked_at = null
-        from unnest(p_execs, p_numbers, v_new.ids) with ordinality n (e, n, job_id, place)
-       where s.execution_id = n.e and s.step_number = n.n
-      returning n.place, s.execution_id, s.step_number, s.job_id, s.fence, s.lock_target
+         set state = 'running', needs_left = 0, job_id = n.job_id, queued_at = p_now, dispatches = s.dispatches + 1, blocked_order = null, blocked_at = null
+        from (select t.job_id, t.turn, s.place
+                from unnest(p_execs, p_numbers, v_new.ids) with ordinality t (e, n, job_id, turn)
+                cross join lateral (select s.ctid as place from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s) n
+       where s.ctid = n.place
+      returning n.turn, s.execution_id, s.step_number, s.job_id, s.fence, s.lock_target
     )
-    select array_agg((m.execution_id, 'step_started', m.step_number, jsonb_strip_nulls(jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)))::tenure.execution_told order by m.place)
-      into told from made m;
+    select array_agg((m.execution_id, 'step_started', m.step_number,
+             case when m.lock_target is null then jsonb_build_object('job_id', m.job_id) else jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence) end)::tenure.execution_told)
+      into told from (select m.* from made m order by m.turn) m;
     return;
   exception when others then
     get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
@@ -262,7 +277,7 @@ begin
     return;
   end if;
   update tenure.steps s
-     set state = 'failed', ended_at = p_now, blocked_order = null, blocked_at = null, error_code = tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code', error_class = 'refused',
+     set state = 'failed', needs_left = 0, ended_at = p_now, blocked_order = null, blocked_at = null, error_code = tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code', error_class = 'refused',
          error_message = tenure.cut_text(v_what || ' ' || v_why, tenure.limit_of('error_message_bytes_max')::integer)
    where s.execution_id = p_execs[1] and s.step_number = p_numbers[1]
   returning array[(s.execution_id, 'step_failed', s.step_number, jsonb_build_object('error_code', s.error_code, 'error_message', left(s.error_message, 500)))::tenure.execution_told] into told;
@@ -272,6 +287,7 @@ end
 $$;
 
 -- Who is next at a target that was freed. An execution that somebody else holds is not waited for: the target keeps a mark, and the next tick hands over.
+-- So it does when many in the line may not start now: one hand-over sends so many out of it, and no more.
 create or replace function tenure.lock_hand_over(
   p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
@@ -285,18 +301,19 @@ declare
   v_next record;
   v_exec tenure.executions;
   v_done record;
+  v_sent bigint := 0;
 begin
   refused_execs := '{}'; refused_numbers := '{}';
   loop
     select s.execution_id, s.step_number, s.lock_action into v_next
       from tenure.steps s
-     where s.tenant_id = p_tenant_id and s.lock_target = p_target and s.state = 'blocked'
+     where s.tenant_id = p_tenant_id and s.lock_target = p_target and s.blocked_order is not null
      order by s.priority desc, s.blocked_order limit 1;
     exit when not found;
     exit when exists (select from tenure.locks l where l.tenant_id = p_tenant_id and l.target = p_target and (l.action in ('', v_next.lock_action) or v_next.lock_action = '')
                          and (l.execution_id is not null or l.expires_at > p_now));
     select e.* into v_exec from tenure.executions e where e.execution_id = v_next.execution_id for no key update skip locked;
-    if not found then
+    if not found or v_sent >= tenure.limit_of('hand_over_steps_max') then
       update tenure.lock_targets t set owing = true where t.tenant_id = p_tenant_id and t.target = p_target and not t.owing;
       return;
     end if;
@@ -304,13 +321,16 @@ begin
     continue when not exists (select from tenure.steps s where s.execution_id = v_next.execution_id and s.step_number = v_next.step_number and s.state = 'blocked');
     if v_exec.state = 'approved' and v_exec.start_before <= p_now then
       perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed', format('It had to start before %s.', v_exec.start_before));
+      v_sent := v_sent + v_exec.step_count;
       continue;
     end if;
     update tenure.steps s set state = 'waiting', blocked_order = null, blocked_at = null where s.execution_id = v_next.execution_id and s.step_number = v_next.step_number;
     if v_exec.state = 'approved' and tenure.execution_parks(p_now, v_exec) then
+      -- Its other steps have left their lines with this one.
+      v_sent := v_sent + v_exec.step_count;
       continue;
     end if;
-    v_done := tenure.steps_dispatch(p_now, p_actor, array[v_next.execution_id], array[v_next.step_number], true, told);
+    v_done := tenure.steps_dispatch(p_now, p_actor, array[v_next.execution_id], array[v_next.step_number], true, v_exec.state = 'running', told);
     told := v_done.told;
     refused_execs := refused_execs || v_done.refused_execs;
     refused_numbers := refused_numbers || v_done.refused_numbers;
@@ -327,7 +347,7 @@ begin
   update tenure.lock_targets t set owing = true
     from (select x.tenant_id, x.target from tenure.lock_targets x
            where (x.tenant_id, x.target) in (select l.tenant_id, l.target from unnest(p_tenants, p_targets) l (tenant_id, target)) and not x.owing
-             and exists (select from tenure.steps w where w.tenant_id = x.tenant_id and w.lock_target = x.target and w.state = 'blocked')
+             and exists (select from tenure.steps w where w.tenant_id = x.tenant_id and w.lock_target = x.target and w.blocked_order is not null)
            order by x.tenant_id, x.target for no key update skip locked) x
    where t.tenant_id = x.tenant_id and t.target = x.target;
 end
@@ -427,7 +447,7 @@ begin
   end if;
   select coalesce(array_agg(s.execution_id order by s.execution_id, s.step_number), '{}') as execs, coalesce(array_agg(s.step_number order by s.execution_id, s.step_number), '{}') as numbers into v_ready
     from tenure.steps s where s.execution_id = any (v_go) and s.state = 'waiting' and s.needs_left = 0;
-  v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, '{}');
+  v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, false, '{}');
   perform tenure.executions_advance(p_now, p_actor, v_done.refused_execs, v_done.refused_numbers, array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.told);
   perform tenure.executions_schedule(p_now, v_go);
 end

@@ -17,8 +17,9 @@ begin
    where a.execution_id = p_execution_id and (a.state = 'pending' or (a.state = 'approved' and a.consumed_at is null));
   v_told := tenure.steps_skip(p_now, array(select s.execution_id from tenure.steps s where s.execution_id = p_execution_id order by s.step_number),
     array(select s.step_number from tenure.steps s where s.execution_id = p_execution_id order by s.step_number), p_reason);
-  perform tenure.execution_move(p_now, p_actor, p_execution_id, v_to, p_reason_code, p_reason);
   -- One line for all of its steps: none of them has a story.
+  update tenure.executions e set steps_open = e.steps_open - cardinality(v_told), steps_skipped = e.steps_skipped + cardinality(v_told) where e.execution_id = p_execution_id;
+  perform tenure.execution_move(p_now, p_actor, p_execution_id, v_to, p_reason_code, p_reason);
   perform tenure.chain_append(p_now, p_actor, array[(p_execution_id, 'execution_' || v_to, null,
     jsonb_build_object('from', v_from, 'to', v_to, 'reason_code', p_reason_code, 'reason', p_reason, 'skipped', cardinality(v_told)))::tenure.execution_told]);
 end
@@ -39,8 +40,7 @@ begin
     jsonb_strip_nulls(jsonb_build_object('reason_code', p_reason_code, 'reason', p_reason)))::tenure.execution_told];
   v_told := v_told || tenure.steps_skip(p_now, array(select s.execution_id from tenure.steps s where s.execution_id = p_execution_id and s.state in ('waiting', 'blocked', 'awaiting_approval') order by s.step_number),
     array(select s.step_number from tenure.steps s where s.execution_id = p_execution_id and s.state in ('waiting', 'blocked', 'awaiting_approval') order by s.step_number), p_reason);
-  v_told := v_told || tenure.executions_finish(p_now, p_actor, array[p_execution_id]);
-  perform tenure.chain_append(p_now, p_actor, v_told);
+  perform tenure.chain_append(p_now, p_actor, tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_told)));
   perform tenure.jobs_stop(p_now, p_actor, p_execution_id, p_reason);
 end
 $$;
@@ -239,8 +239,8 @@ begin
   -- While nobody knew, its clock stood still; and a step that may run once more has the time for it.
   update tenure.executions e
      set steps_unknown = e.steps_unknown - 1,
-         timeout_at = greatest(e.timeout_at + greatest(v_now - coalesce((
-           select max(v.at) from tenure.execution_events v where v.execution_id = p_execution_id and v.step_number = v_step.step_number and v.kind = 'step_unknown'), v_now), interval '0'),
+         timeout_at = greatest(e.timeout_at + tenure.clock_stood(v_exec, coalesce((
+           select max(v.at) from tenure.execution_events v where v.execution_id = p_execution_id and v.step_number = v_step.step_number and v.kind = 'step_unknown'), v_now), v_now, null),
            case p_verdict when 'retry' then v_now + make_interval(secs => v_step.timeout_seconds) end)
    where e.execution_id = p_execution_id;
   update tenure.steps s
@@ -308,6 +308,11 @@ begin
   if v_old.retried_as is not null then
     perform tenure.refuse('already_replayed', format('Execution %s was retried as %s.', p_execution_id, v_old.retried_as), 'An execution is retried once; its story goes on there.', 'Look at that execution.');
   end if;
+  if v_old.reason_code = 'superseded' then
+    perform tenure.refuse('state_conflict', format('Execution %s gave way to %s.', p_execution_id,
+        (select string_agg(e.execution_id::text, ', ') from tenure.executions e where e.tenant_id = v_caller.tenant_id and e.supersedes = p_execution_id)),
+      'A new plan has taken its place; both at once is what nobody asked for.', 'Look at that execution; submit the old plan again if it is wanted after all.');
+  end if;
   if v_old.start_before <= v_now then
     perform tenure.refuse('range_invalid', format('It had to start before %s.', v_old.start_before), 'A retry keeps to the window of what it retries.', 'Submit the plan again, with another window.');
   end if;
@@ -344,7 +349,7 @@ exception when others then
 end
 $$;
 
--- Nobody will retry it: the key of a partially failed execution is free again.
+-- Nobody will retry it: the key of a partially failed execution is free again. Closing twice is no error; by then somebody else may have the key, and the answer says who.
 create or replace function tenure.execution_close(p_execution_id uuid, p_reason text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -362,12 +367,16 @@ begin
   if v_exec.state <> 'partially_failed' then
     perform tenure.refuse_execution_state(v_exec, 'closed', 'partially_failed', 'Only the key of a partially failed execution stays taken for somebody to decide.');
   end if;
+  if v_exec.retried_as is not null then
+    perform tenure.refuse('already_replayed', format('Execution %s was retried as %s.', p_execution_id, v_exec.retried_as), 'Its story goes on there, and its key went with it.', 'Look at that execution.');
+  end if;
   if v_exec.closed_at is null then
     update tenure.executions e set key_held = false, closed_at = v_now, closed_by = v_caller.principal where e.execution_id = p_execution_id;
     update tenure.execution_dead_letters d set triage_status = 'closed', triaged_at = v_now, triaged_by = v_caller.principal, triage_note = p_reason where d.execution_id = p_execution_id and d.tenant_id = v_caller.tenant_id;
     perform tenure.chain_append(v_now, v_caller.principal, array[(p_execution_id, 'execution_closed', null, jsonb_build_object('reason', p_reason))::tenure.execution_told]);
   end if;
-  return jsonb_build_object('execution_id', p_execution_id, 'state', v_exec.state, 'closed', true);
+  return jsonb_build_object('execution_id', p_execution_id, 'state', v_exec.state, 'closed', true,
+    'key_held_by', (select e.execution_id from tenure.executions e where e.tenant_id = v_caller.tenant_id and e.idempotency_key = v_exec.idempotency_key and e.key_held));
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
   return tenure.refusal(v_state, v_what, v_why, v_next);

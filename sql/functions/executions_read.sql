@@ -7,7 +7,8 @@ as $$
   select array(
     select w.words from (
       select 1 as place, format('Approval %s%s: %s of %s given%s, until %s.', a.approval_id, coalesce(' of step ' || (select s.step_id from tenure.steps s where s.execution_id = a.execution_id and s.step_number = a.step_number), ''),
-               a.given, a.quorum, case when a.roles = '{}' then '' else ', by ' || array_to_string(a.roles, ' and ') end, a.expires_at) as words
+               a.given, a.quorum, case when a.roles = '{}' then '' else ', by ' || array_to_string(a.roles, ' and ') end,
+               least(a.expires_at, case when p_execution.started_at is null then p_execution.start_before end)) as words
         from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending'
       union all
       select 2, format('Frozen by %s: %s.', f.frozen_by, f.reason) from tenure.freezes f where p_execution.parked = 'freeze' and f.tenant_id = p_execution.tenant_id and f.ended_at is null and (f.until is null or f.until > p_now)
@@ -50,13 +51,23 @@ begin
            s.attempts_max::integer, coalesce(h.attempt, s.attempt)::integer, s.job_id, case when s.state = 'running' then coalesce(case when h.started_at is not null then 'in_progress' when h.job_id is not null then 'leased' end, 'queued') end,
            coalesce(h.owner, s.worker), s.carried_from, s.queued_at, coalesce(s.started_at, h.started_at), s.ended_at, s.duration_ms, s.output_summary, s.output_ref, s.output_size_bytes, s.error_code, s.error_class,
            s.error_message, s.verdict_by, s.verdict_reason,
-           case when s.state = 'blocked' then (select count(*) + 1 from tenure.steps w where w.tenant_id = v_tenant and w.lock_target = s.lock_target and w.state = 'blocked'
+           case when s.state = 'blocked' then (select count(*) + 1 from tenure.steps w where w.tenant_id = v_tenant and w.lock_target = s.lock_target and w.blocked_order is not null
              and (w.priority > s.priority or (w.priority = s.priority and w.blocked_order < s.blocked_order))) end, s.compensation_note
       from tenure.steps s
       left join lateral (select a.job_id, a.attempt, a.started_at, l.owner from tenure.active a left join tenure.leases l on l.token = a.token and l.lane = a.lane
                           where s.state = 'running' and a.job_id = s.job_id limit 1) h on true
      where s.execution_id = p_execution_id and (p_state is null or s.state = p_state)
      order by s.step_number;
+end
+$$;
+
+-- Whether nothing of an execution moves by itself any more: it is over, or waits for somebody.
+create or replace function tenure.is_settled(p_execution tenure.executions) returns boolean
+language plpgsql stable
+as $$
+begin
+  return p_execution.ended_at is not null or p_execution.steps_unknown > 0 or p_execution.parked is not null
+    or exists (select from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending');
 end
 $$;
 
@@ -74,7 +85,7 @@ begin
   if not found then
     perform tenure.refuse_execution(p_execution_id);
   end if;
-  return (to_jsonb(v_row) - array['tenant_id', 'chain_hash', 'steps_open', 'steps_succeeded', 'steps_failed', 'steps_cancelled', 'steps_skipped', 'steps_unknown'])
+  return (to_jsonb(v_row) - array['tenant_id', 'chain_hash', 'takes_locks', 'steps_open', 'steps_succeeded', 'steps_failed', 'steps_cancelled', 'steps_skipped', 'steps_unknown'])
     || jsonb_build_object(
       'chain_hash', encode(v_row.chain_hash, 'hex'), 'plan_snapshot_hash', (select p.plan_snapshot_hash from tenure.plans p where p.execution_id = p_execution_id),
       'timed_out', coalesce(v_row.reason_code = 'timed_out', false), 'requested_by_email', (select p.email from tenure.principals p where p.tenant_id = v_tenant and p.name = v_row.requested_by),
@@ -83,7 +94,7 @@ begin
       'steps', (select coalesce(jsonb_agg(to_jsonb(s) order by s.step_number), '[]') from tenure.step_list(p_execution_id) s),
       'approvals', (select coalesce(jsonb_agg(to_jsonb(a) || jsonb_build_object('votes', (select coalesce(jsonb_agg(to_jsonb(v) order by v.at), '[]') from tenure.approval_votes_of(a.approval_id) v)) order by a.created_at, a.approval_id), '[]')
                       from tenure.approval_list(p_execution_id, null, 1000) a),
-      'waiting_for', to_jsonb(tenure.execution_waits(tenure.now(), v_row)));
+      'waiting_for', to_jsonb(tenure.execution_waits(tenure.now(), v_row)), 'settled', tenure.is_settled(v_row));
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
   return tenure.refusal(v_state, v_what, v_why, v_next);
@@ -106,24 +117,39 @@ begin
 end
 $$;
 
--- Executions of the tenant, newest first. p_target: type:ref, as in a lock. p_before: the id of the last one seen.
+-- Executions of the tenant, newest first. p_target: type:ref or type:ref:action, as in a lock. p_before: the id of the last one seen.
 create or replace function tenure.execution_list(p_state text default null, p_requested_by text default null, p_target text default null, p_before uuid default null, p_limit integer default 50)
 returns table (execution_id uuid, state text, purpose text, requested_by text, plan_hash text, sla_class text, action_class text, mode text, priority integer, approval_level integer, rule text, parked text,
                stopping text, reason_code text, generator text, correlation_id text, step_count integer, steps_open integer, steps_succeeded integer, steps_failed integer, steps_skipped integer,
                steps_cancelled integer, steps_unknown integer, created_at timestamptz, started_at timestamptz, ended_at timestamptz, queue_wait_ms bigint, duration_ms bigint, error_message text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
+set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
   v_read   record;
+  v_ref    text;
+  v_ids    uuid[];
+  v_before timestamptz;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
     perform tenure.check_word('state_unknown', 'state', p_state, array['pending', 'awaiting_approval', 'approved', 'running', 'succeeded', 'partially_failed', 'failed', 'cancelled', 'rejected']);
   end if;
+  if p_before is not null then
+    select b.created_at into v_before from tenure.executions b where b.execution_id = p_before and b.tenant_id = v_tenant;
+    if not found then
+      perform tenure.refuse_execution(p_before);
+    end if;
+  end if;
   if p_target is not null then
-    perform tenure.lock_read(p_target);
+    v_read := tenure.lock_read(p_target);
+    v_ref := replace(replace(split_part(v_read.target, ':', 2), '%3A', ':'), '%25', '%');
+    v_ids := array(
+      select distinct s.execution_id from tenure.steps s
+       where s.tenant_id = v_tenant and s.target_type = split_part(v_read.target, ':', 1) and s.target_ref = v_ref and (v_read.action = '' or s.action = v_read.action));
   end if;
   return query
     select e.execution_id, e.state, e.purpose, e.requested_by, e.plan_hash, e.sla_class, e.action_class, e.mode, e.priority::integer, e.approval_level::integer, e.rule, e.parked, e.stopping, e.reason_code,
@@ -131,8 +157,8 @@ begin
            e.queue_wait_ms, e.duration_ms, e.error_message
       from tenure.executions e
      where e.tenant_id = v_tenant and (p_state is null or e.state = p_state) and (p_requested_by is null or e.requested_by = p_requested_by)
-       and (p_before is null or (e.created_at, e.execution_id) < (select b.created_at, b.execution_id from tenure.executions b where b.execution_id = p_before))
-       and (p_target is null or exists (select from tenure.steps s where s.execution_id = e.execution_id and tenure.lock_part(s.target_type, s.target_ref) = p_target))
+       and (p_before is null or (e.created_at, e.execution_id) < (v_before, p_before))
+       and (p_target is null or e.execution_id = any (v_ids))
      order by e.created_at desc, e.execution_id desc limit p_limit;
 end
 $$;
@@ -183,9 +209,7 @@ begin
   end if;
   return query
     select e.execution_id, e.state from tenure.executions e
-     where e.execution_id = any (p_execution_ids) and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every')
-       and (e.ended_at is not null or e.steps_unknown > 0 or e.parked is not null
-         or exists (select from tenure.approvals a where a.execution_id = e.execution_id and a.state = 'pending'));
+     where e.execution_id = any (p_execution_ids) and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every') and tenure.is_settled(e);
 end
 $$;
 
@@ -214,7 +238,7 @@ $$;
 create or replace function tenure.refuse_execution_letter(p_execution_id uuid) returns void
 language sql
 as $$
-  select tenure.refuse('dead_letter_not_found', format('There is no dead letter of execution %s.', coalesce(p_execution_id::text, 'without an id')), 'It did not fail, or belongs to another tenant.',
+  select tenure.refuse('dead_letter_not_found', format('There is no dead letter of execution %s.', coalesce(p_execution_id::text, 'without an id')), 'It did not fail, belongs to another tenant, or was closed so long ago that it is removed (retention.dead_letters_days).',
     'Look through tenure.execution_dead_letter_list().')
 $$;
 
@@ -255,6 +279,10 @@ begin
   end if;
   if v_row.retried_as is not null then
     perform tenure.refuse('already_replayed', format('Execution %s was retried as %s.', p_execution_id, v_row.retried_as), 'Its story goes on there.', 'Look at that execution.');
+  end if;
+  if p_status = 'closed' and exists (select from tenure.executions e where e.execution_id = p_execution_id and e.tenant_id = v_caller.tenant_id and e.state = 'partially_failed' and e.key_held) then
+    perform tenure.refuse('state_conflict', format('Execution %s is partially failed and has its key yet.', p_execution_id), 'With its letter closed nobody would see that, and the key would stay taken.',
+      format('Close the execution, and its letter with it: tenure execution close %s --reason TEXT.', p_execution_id));
   end if;
   update tenure.execution_dead_letters d set triage_status = p_status, triage_note = coalesce(p_note, d.triage_note), triaged_at = v_now, triaged_by = v_caller.principal
    where d.execution_id = p_execution_id and d.tenant_id = v_caller.tenant_id;

@@ -13,6 +13,8 @@ begin
     from (select x.execution_id,
                  least(
                    (select min(least(case when a.escalated_at is null then a.escalate_at end, a.expires_at)) from tenure.approvals a where a.execution_id = x.execution_id and a.state = 'pending'),
+                   -- Until it starts: then it is too late, whether it is approved or not.
+                   case when x.state in ('pending', 'awaiting_approval') then x.start_before end,
                    case x.state
                      when 'approved' then least(x.start_before, case x.parked when 'window' then greatest(tenure.window_opens(x.start_window, p_now), x.start_after)
                        -- Looked at anyway: a freeze may be lifted just while this is parked.
@@ -26,6 +28,31 @@ begin
 end
 $$;
 
+-- How much longer the clock of an execution stood still, now that a wait for somebody is over: the part of it that no other wait has counted. Several may be open at once,
+-- for approvals of steps or for verdicts; what they have in common counts once. The caller holds the execution.
+create or replace function tenure.clock_stood(p_execution tenure.executions, p_from timestamptz, p_to timestamptz, p_approval_id uuid) returns interval
+language sql stable
+as $$
+  with counted as (
+    select tstzrange(a.created_at, a.decided_at) as stood
+      from tenure.approvals a
+     where a.execution_id = p_execution.execution_id and a.step_number is not null and a.approval_id is distinct from p_approval_id and a.state in ('approved', 'rejected', 'expired')
+    union all
+    select tstzrange(u.at, greatest(u.at, r.at))
+      from tenure.execution_events r
+      cross join lateral (
+        select u.at from tenure.execution_events u
+         where u.execution_id = r.execution_id and u.step_number = r.step_number and u.kind = 'step_unknown' and u.seq < r.seq order by u.seq desc limit 1) u
+     where r.execution_id = p_execution.execution_id and r.kind = 'step_resolved'
+  ), wait as (
+    -- Before its start it had no clock.
+    select greatest(p_from, p_execution.started_at) as since
+  )
+  select coalesce(sum(upper(x.stood) - lower(x.stood)), interval '0')
+    from wait w
+    cross join lateral unnest(tstzmultirange(tstzrange(w.since, greatest(w.since, p_to))) - coalesce((select range_agg(c.stood) from counted c), '{}')) x (stood)
+$$;
+
 -- Looks at one execution whose time has come. The caller holds it.
 create or replace function tenure.execution_look(p_now timestamptz, p_execution tenure.executions) returns text
 language plpgsql
@@ -34,14 +61,23 @@ declare
   v_approval tenure.approvals;
   v_did      text := 'looked';
 begin
-  for v_approval in select a.* from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending' order by a.created_at, a.approval_id loop
+  -- It had to start, and nobody decided: that comes first, unless an approval of it had expired before.
+  if p_execution.started_at is null and p_execution.start_before <= p_now and p_execution.state in ('pending', 'awaiting_approval', 'approved')
+     and not exists (select from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending' and a.expires_at <= p_execution.start_before) then
+    perform tenure.execution_call_off(p_now, 'policy', p_execution.execution_id, 'window_passed', format('It had to start before %s.', p_execution.start_before));
+    return v_did;
+  end if;
+  for v_approval in select a.* from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending' order by a.created_at, a.step_number, a.approval_id loop
     if v_approval.expires_at <= p_now then
-      update tenure.approvals a set state = 'expired', decided_at = p_now, decided_by = 'policy', reason = format('Nobody decided until %s.', a.expires_at) where a.approval_id = v_approval.approval_id returning a.* into v_approval;
+      update tenure.approvals a set state = 'expired', decided_at = p_now, decided_by = 'policy', reason = format('Nobody decided until %s.', a.expires_at) where a.approval_id = v_approval.approval_id and a.state = 'pending' returning a.* into v_approval;
+      -- What expired before it has stopped the execution, and this one was withdrawn with it.
+      continue when not found;
       perform tenure.approval_act(p_now, 'policy', v_approval, v_approval.reason);
       v_did := 'expired';
       exit when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.ended_at is not null);
     elsif v_approval.escalated_at is null and v_approval.escalate_at <= p_now then
-      update tenure.approvals a set escalated_at = p_now where a.approval_id = v_approval.approval_id;
+      update tenure.approvals a set escalated_at = p_now where a.approval_id = v_approval.approval_id and a.state = 'pending';
+      continue when not found;
       perform tenure.chain_append(p_now, 'policy', array[(p_execution.execution_id, 'approval_escalated', v_approval.step_number,
         jsonb_build_object('approval_id', v_approval.approval_id, 'roles', v_approval.roles, 'expires_at', v_approval.expires_at))::tenure.execution_told]);
       v_did := 'escalated';
@@ -87,7 +123,6 @@ declare
   v_sum     jsonb := '{"followed": 0, "handed_over": 0, "expired_locks": 0, "looked": 0, "started": 0, "expired": 0, "escalated": 0, "timed_out": 0}';
   v_row     record;
   v_exec    tenure.executions;
-  v_told    tenure.execution_told[];
   v_hand    record;
   v_did     text;
   v_what    text;
@@ -101,7 +136,7 @@ begin
     continue when not found;
     if tenure.executions_hold(array[v_row.execution_id], array[v_row.job_id]) then
       begin
-        perform tenure.executions_follow(v_now, 'policy', array[v_row.execution_id], array[v_row.job_id]);
+        perform tenure.executions_follow(v_now, 'policy', array[v_row.job_id]);
         delete from tenure.step_marks m where m.job_id = v_row.job_id;
         v_sum := jsonb_set(v_sum, '{followed}', to_jsonb((v_sum ->> 'followed')::integer + 1));
       exception when others then
@@ -140,7 +175,8 @@ begin
   end loop;
 
   for v_exec in
-    select e.* from tenure.executions e where e.next_at <= v_now and e.tenant_id = any (v_tenants) order by e.next_at, e.execution_id limit p_limit for no key update skip locked
+    -- Found by their time, and never by their tenant (+ 0): of those there may be many that nobody has to look at.
+    select e.* from tenure.executions e where e.next_at <= v_now and e.tenant_id + 0 = any (v_tenants) order by e.next_at, e.execution_id limit p_limit for no key update skip locked
   loop
     -- What is wrong with one keeps nobody else waiting: it is looked at again in a while.
     begin

@@ -1,7 +1,7 @@
 -- Executors: the whitelist, and the heartbeats of those who are at work.
 
--- Refuses a name outside the whitelist, and a generator where only an executor will do.
-create or replace function tenure.check_executor(p_executor text) returns void
+-- Refuses a name outside the whitelist, and a generator where only an executor will do. p_of: whose it is, where there are several.
+create or replace function tenure.check_executor(p_executor text, p_of text default '') returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -10,10 +10,10 @@ declare
 begin
   select e.role into v_role from tenure.executors e where e.name = p_executor;
   if not found then
-    perform tenure.refuse('executor_unknown', format('The executor %L is not on the list.', p_executor),
+    perform tenure.refuse('executor_unknown', format('The executor %L%s is not on the list.', p_executor, p_of),
       format('Executors are: %s.', (select string_agg(e.name, ', ' order by e.name) from tenure.executors e where e.role = 'executor')), 'Use one of these.');
   elsif v_role <> 'executor' then
-    perform tenure.refuse('executor_cannot_claim', format('%s is a generator: it makes work and never runs it.', p_executor),
+    perform tenure.refuse('executor_cannot_claim', format('%s%s is a generator: it makes work and never runs it.', p_executor, p_of),
       'Only executors hold jobs.', format('Name one of: %s.', (select string_agg(e.name, ', ' order by e.name) from tenure.executors e where e.role = 'executor')));
   end if;
 end

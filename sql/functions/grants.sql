@@ -16,7 +16,7 @@ grant execute on function
   tenure.dead_letter_list, tenure.dead_letter_show, tenure.health, tenure.doctor, tenure.metrics, tenure.partition_list, tenure.event_end, tenure.subscription_list, tenure.delivery_list,
   tenure.schedule_list, tenure.schedule_show, tenure.schedule_slots, tenure.schedule_at,
   tenure.execution_show, tenure.execution_plan, tenure.execution_list, tenure.step_list, tenure.execution_timeline, tenure.execution_difference, tenure.execution_ended, tenure.execution_preview,
-  tenure.execution_evidence, tenure.execution_archive_show, tenure.execution_dead_letter_list, tenure.execution_dead_letter_show, tenure.approval_list, tenure.approval_votes_of, tenure.approval_rule_list,
+  tenure.execution_evidence, tenure.execution_archive_show, tenure.execution_dead_letter_list, tenure.execution_dead_letter_show, tenure.approval_list, tenure.approval_show, tenure.approval_votes_of, tenure.approval_rule_list,
   tenure.lock_list, tenure.lock_waiters, tenure.timeout_policy_list, tenure.evidence_key_list, tenure.execution_moves
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 

@@ -52,7 +52,8 @@ begin
                      where p.rolname ^@ 'tenure_' and p.rolname <> session_user and pg_has_role(session_user, p.oid, 'member')),
     'stream', (select to_jsonb(s) from tenure.stream_lag() s),
     'schedules_late_seconds', (select greatest(0, coalesce(extract(epoch from v_now - min(s.next_at)), 0)) from tenure.schedules s where s.next_at <= v_now),
-    'executions_late_seconds', (select greatest(0, coalesce(extract(epoch from v_now - min(e.next_at)), 0)) from tenure.executions e where e.next_at <= v_now),
+    'executions_late_seconds', (select greatest(0, coalesce(extract(epoch from v_now - min(e.next_at)), 0)) from tenure.executions e
+                                 where e.next_at <= v_now and (e.tenant_id = tenure.current_tenant() or tenure.is_every_tenant())),
     'partitions', (select jsonb_object_agg(t.name, (select count(*) from tenure.partition_list(t.name))) from (values ('jobs'), ('attempts'), ('events')) t (name)),
     'settings', (select jsonb_object_agg(g.name, g.setting) from pg_settings g where g.name in ('fsync', 'synchronous_commit', 'max_wal_size', 'autovacuum', 'autovacuum_naptime', 'max_connections')));
 end

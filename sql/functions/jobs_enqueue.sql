@@ -299,7 +299,7 @@ create or replace function tenure.enqueue_batch(
   p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[],
   p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] default null, p_backoffs integer[] default null, p_on_lost text[] default null,
   p_renewals_max integer[] default null, p_on_exhausted text default null,
-  out ids uuid[], out hashes uuid[], out unmade uuid[])
+  out ids uuid[], out hashes uuid[], out unmade uuid[], out lanes integer[])
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -311,11 +311,10 @@ declare
   v_micros   bigint := (extract(epoch from p_now) * 1000000)::bigint;
   v_tail     text := substr(gen_random_uuid()::text, 19);
   v_trace    text := tenure.traceparent();
-  v_lanes    integer[];
   v_text     text;
   v_fine     boolean;
 begin
-  v_lanes := tenure.enqueue_lanes(p_caller, p_tuning, p_kinds, p_executors);
+  lanes := tenure.enqueue_lanes(p_caller, p_tuning, p_kinds, p_executors);
 
   -- One pass over the batch: ids, key hashes, and whether everything is in order. Names of kinds were checked when their lanes were made. Ids grow within
   -- the batch: they are its order; what is random in them is drawn once.
@@ -349,7 +348,7 @@ begin
               t (payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
                  correlation_id, affinity_key, event_domain, source_system, job_id, n);
   end if;
-  perform tenure.check_enqueue_rights(p_caller, v_lanes);
+  perform tenure.check_enqueue_rights(p_caller, lanes);
   if p_job_ids is not null or p_parent_job_ids is not null then
     perform tenure.check_relatives(v_tenant, ids, hashes, p_job_ids, p_parent_job_ids);
   end if;
@@ -365,7 +364,7 @@ begin
            k.run_timeout_seconds, k.renewals_max, coalesce(k.on_exhausted, 'dead_letter') as on_exhausted
       from tenure.lanes l
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = l.kind
-     where l.lane = any (array(select distinct x from unnest(v_lanes) x))
+     where l.lane = any (array(select distinct x from unnest(lanes) x))
   ), timed as (
     -- With the first job that has a limit on its run, and from the same look at the policy.
     update tenure.lanes l set timed = true where l.lane in (select p.lane from policy p where not p.timed and (p.run_timeout_seconds is not null or p.renewals_max is not null or p_run_timeouts is not null or p_renewals_max is not null))
@@ -378,7 +377,7 @@ begin
       coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'), i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id,
       i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), p_caller.principal, nullif(p_on_behalf_of, ''), p_now,
       v_trace, i.on_lost
-      from unnest(ids, v_lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
+      from unnest(ids, lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
                   p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems,
                   p_run_timeouts, p_backoffs, p_on_lost, p_renewals_max)
              i (job_id, lane, kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
@@ -400,7 +399,7 @@ begin
     from made m group by m.lane;
 
   if p_tuning.notify_open then
-    perform tenure.lane_wake(v_lanes, p_now);
+    perform tenure.lane_wake(lanes, p_now);
   end if;
 end
 $$;

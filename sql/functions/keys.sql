@@ -3,7 +3,7 @@
 -- What goes before a key when it is hashed: the same for all jobs of a kind. Lengths keep (ab, c) and (a, bc) apart.
 create or replace function tenure.key_scope(p_tenant_id integer, p_kind text) returns text
 language sql immutable parallel safe
-as $$ select p_tenant_id || ':' || length(p_kind) || ':' || p_kind || ':' $$;
+as $$ select p_tenant_id::text || ':' || length(p_kind)::text || ':' || p_kind || ':' $$;
 
 -- The hash under which a key is taken. Stable, as convert_to is: otherwise it would be called, not inlined.
 create or replace function tenure.key_hash(p_scope text, p_key text) returns uuid
@@ -30,6 +30,11 @@ begin
     exception when unique_violation then
       null;
     end;
+  elsif p_hashes[1] is not null then
+    insert into tenure.idempotency (key_hash, job_id) values (p_hashes[1], p_ids[1]) on conflict (key_hash) do nothing;
+    if found then
+      return '{}';
+    end if;
   end if;
   with asked as (
     select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash is not null order by t.hash, t.n

@@ -14,24 +14,22 @@ begin
 end
 $$;
 
-create or replace function tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text) returns integer
-language plpgsql
+-- Which executor a job of this kind is for; refuses what no lane is made for. Writes nothing. p_of: whose kind it is, where there are several.
+create or replace function tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text default '') returns text
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_executor text;
-  v_known    boolean;
-  v_lane     integer;
 begin
   perform tenure.check_name('kind', p_kind);
   if p_caller.kinds is not null and (p_kind = any (p_caller.kinds)) is not true then
-    perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, p_kind),
+    perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s%s.', p_caller.principal, p_kind, p_of),
       format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
   end if;
   select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind;
-  v_known := found;
-  if not v_known and (tenure.setting(p_caller.tenant_id, 'queue.kind.strict'))::boolean then
-    perform tenure.refuse('kind_unknown', format('The kind %L has no policy.', p_kind),
+  if not found and (tenure.setting(p_caller.tenant_id, 'queue.kind.strict'))::boolean then
+    perform tenure.refuse('kind_unknown', format('The kind %L%s has no policy.', p_kind, p_of),
       format('Strict mode (queue.kind.strict) takes only kinds with one. The nearest are: %s.', coalesce((
         select string_agg(n.kind, ', ')
           from (select k.kind from tenure.kinds k where k.tenant_id = p_caller.tenant_id
@@ -39,7 +37,19 @@ begin
       'Correct the name, or set a policy with tenure.kind_set(kind, policy).');
   end if;
   v_executor := coalesce(p_executor, v_executor, 'external_worker');
-  perform tenure.check_executor(v_executor);
+  perform tenure.check_executor(v_executor, p_of);
+  return v_executor;
+end
+$$;
+
+create or replace function tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text default '') returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_executor text := tenure.lane_check(p_caller, p_kind, p_executor, p_of);
+  v_lane     integer;
+begin
   insert into tenure.lanes (tenant_id, kind, executor) values (p_caller.tenant_id, p_kind, v_executor)
   on conflict (tenant_id, kind, executor) do nothing;
   select l.lane into strict v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor;

@@ -57,5 +57,7 @@ as $$
     when 'compensation_note_chars_max' then 2000
     when 'lock_key_chars_max'      then 500
     when 'lock_target_chars_max'   then 400
+    when 'hand_over_steps_max'     then 100
+    when 'step_progress_lines_max' then 100
   end
 $$;

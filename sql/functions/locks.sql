@@ -14,21 +14,29 @@ begin
 end
 $$;
 
--- Locks as they are read from parts, each once, in the order in which everybody takes them; their targets held.
+-- Locks as they are read from parts, each once, in the order in which everybody takes them; their targets held. One that is named twice counts once; a target and an action at it exclude each other.
 create or replace function tenure.locks_hold(p_tenant_id integer, p_parts text[]) returns table (part text, target text, action text, place bigint)
 language plpgsql
 set lock_timeout = '2s'
 as $$
+declare
+  v_both record;
 begin
   perform tenure.check_isolation();
   if coalesce(cardinality(p_parts), 0) not between 1 and tenure.limit_of('key_rights_max') then
     perform tenure.refuse('batch_too_large', format('%s locks were named.', coalesce(cardinality(p_parts), 0)), format('It is 1 to %s at a time (key_rights_max).', tenure.limit_of('key_rights_max')), 'Name fewer, or at least one.');
   end if;
+  select a.part, r.target into v_both from unnest(p_parts) a (part) cross join lateral tenure.lock_read(a.part) r where r.action <> '' and r.target = any (p_parts) order by 1 limit 1;
+  if found then
+    perform tenure.refuse('name_invalid', format('%s and %s were named together.', v_both.target, v_both.part), 'Whoever has the whole target has every action at it; nobody holds both.', format('Name %s alone.', v_both.target));
+  end if;
   insert into tenure.lock_targets (tenant_id, target)
   select distinct p_tenant_id, r.target from unnest(p_parts) x cross join lateral tenure.lock_read(x) r order by 2 on conflict do nothing;
   perform from tenure.lock_targets t where t.tenant_id = p_tenant_id and t.target = any (array(select r.target from unnest(p_parts) x cross join lateral tenure.lock_read(x) r))
    order by t.target for no key update;
-  return query select x.part, r.target, r.action, x.place from unnest(p_parts) with ordinality x (part, place) cross join lateral tenure.lock_read(x.part) r order by r.target, r.action, x.place;
+  return query
+    select distinct on (r.target, r.action) x.part, r.target, r.action, x.place from unnest(p_parts) with ordinality x (part, place) cross join lateral tenure.lock_read(x.part) r
+     order by r.target, r.action, x.place;
 exception when lock_not_available then
   perform tenure.refuse('busy_try_again', 'Somebody is busy with one of these targets.', 'A transaction that takes or frees a lock there has not ended.', 'Try again.');
 end
@@ -59,7 +67,7 @@ begin
     if found then
       perform tenure.refuse('lock_held', format('%s is held by %s, until %s.', v_held.lock_key, v_held.owner, v_held.expires_at), 'A target has one holder at a time; none of the locks was taken.', 'Wait, or have an operator break it: tenure.lock_break(part, reason).');
     end if;
-    if exists (select from tenure.steps s where s.tenant_id = v_caller.tenant_id and s.lock_target = v_lock.target and s.state = 'blocked') then
+    if exists (select from tenure.steps s where s.tenant_id = v_caller.tenant_id and s.lock_target = v_lock.target and s.blocked_order is not null) then
       perform tenure.refuse('lock_held', format('Others wait for %s.', v_lock.target), 'Nobody overtakes who waits already; none of the locks was taken.', 'Try again when they are through: tenure.lock_waiters(part).');
     end if;
     insert into tenure.locks (tenant_id, target, action, fence, owner, reason, acquired_at, expires_at)
@@ -105,7 +113,7 @@ begin
     perform tenure.check_lock(v_now, v_caller.tenant_id, v_caller.principal, v_lock.part, v_lock.target, v_lock.action, p_fences[v_lock.place]);
     update tenure.locks l set expires_at = v_now + make_interval(secs => p_seconds) where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and l.action = v_lock.action;
   end loop;
-  return jsonb_build_object('renewed', cardinality(p_parts), 'expires_at', v_now + make_interval(secs => p_seconds));
+  return jsonb_build_object('renewed', (select count(distinct x) from unnest(p_parts) x), 'expires_at', v_now + make_interval(secs => p_seconds));
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
   return tenure.refusal(v_state, v_what, v_why, v_next);
@@ -118,6 +126,10 @@ as $$
 begin
   if coalesce(cardinality(p_parts), 0) <> coalesce(cardinality(p_fences), 0) then
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in length.', 'Each lock has its number.', 'Give one number for each lock.');
+  end if;
+  -- Named twice, it counts once: then under one number.
+  if exists (select from unnest(p_parts, p_fences) x (part, fence) group by x.part having count(distinct coalesce(x.fence, -1)) > 1) then
+    perform tenure.refuse('arguments_mismatched', 'A lock was named twice, with different numbers.', 'Each lock has its number.', 'Give one number for each lock.');
   end if;
 end
 $$;
@@ -141,7 +153,7 @@ begin
     perform tenure.emit(v_now, v_caller.tenant_id, 'lock.released', v_caller.principal, null, v_key, jsonb_build_object('fence', p_fences[v_lock.place]));
     perform tenure.lock_freed(v_now, v_caller.principal, v_caller.tenant_id, v_lock.target);
   end loop;
-  return jsonb_build_object('released', cardinality(p_parts));
+  return jsonb_build_object('released', (select count(distinct x) from unnest(p_parts) x));
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
   return tenure.refusal(v_state, v_what, v_why, v_next);
@@ -217,7 +229,7 @@ begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   return query
     select l.lock_key, l.target || case l.action when '' then '' else ':' || l.action end, l.fence, l.owner, l.execution_id, s.step_id, l.reason, l.acquired_at, l.expires_at,
-           (select count(*) from (select from tenure.steps w where w.tenant_id = v_tenant and w.lock_target = l.target and w.state = 'blocked' limit 10000) w)
+           (select count(*) from (select from tenure.steps w where w.tenant_id = v_tenant and w.lock_target = l.target and w.blocked_order is not null limit 10000) w)
       from tenure.locks l
       left join tenure.steps s on s.execution_id = l.execution_id and s.step_number = l.step_number
      where l.tenant_id = v_tenant and (p_target is null or l.target = p_target)
@@ -237,7 +249,7 @@ begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   return query
     select row_number() over (order by s.priority desc, s.blocked_order), s.execution_id, s.step_id, e.purpose, s.priority::integer, nullif(s.lock_action, ''), s.blocked_at
-      from (select s.* from tenure.steps s where s.tenant_id = v_tenant and s.lock_target = (tenure.lock_read(p_part)).target and s.state = 'blocked' order by s.priority desc, s.blocked_order limit p_limit) s
+      from (select s.* from tenure.steps s where s.tenant_id = v_tenant and s.lock_target = (tenure.lock_read(p_part)).target and s.blocked_order is not null order by s.priority desc, s.blocked_order limit p_limit) s
       join tenure.executions e on e.execution_id = s.execution_id
      order by 1;
 end

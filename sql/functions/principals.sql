@@ -9,6 +9,33 @@ begin
 end
 $$;
 
+-- Who made the key by which the caller comes, or bound the login, and whoever made what that was made with. A trusted login has nobody behind it: it could act as anybody. Nor has one without a
+-- binding of its own: nobody said who it is.
+create or replace function tenure.auth_makers(p_caller tenure.caller_identity) returns text[]
+language plpgsql stable
+as $$
+begin
+  if p_caller.roles is not null then
+    return (select k.makers from tenure.keys k where k.key_id = current_setting('tenure.key', true)::uuid);
+  elsif tenure.is_trusted() then
+    return '{}';
+  end if;
+  return coalesce((select l.makers from tenure.logins l where l.login in (session_user, '*') and (l.login <> '*' or l.principal is not null) order by (l.login = '*') limit 1), '{}');
+end
+$$;
+
+-- Who stands behind what the caller makes now. A trusted login that names nobody is no person.
+create or replace function tenure.makers_now(p_caller tenure.caller_identity) returns text[]
+language plpgsql stable
+as $$
+begin
+  if p_caller.roles is null and tenure.is_trusted() and coalesce(current_setting('tenure.principal', true), '') = '' then
+    return '{}';
+  end if;
+  return array(select p_caller.principal union select unnest(tenure.auth_makers(p_caller)) order by 1);
+end
+$$;
+
 -- Makes a principal: a person, an agent or a service.
 create or replace function tenure.principal_create(p_name text, p_kind text, p_email text default null) returns jsonb
 language plpgsql security definer
@@ -20,6 +47,7 @@ declare
   v_home   integer := tenure.principal_home(v_caller);
   v_state text; v_what text; v_why text; v_next text;
 begin
+  perform tenure.refuse_agent(v_caller);
   perform tenure.check_name('principal', p_name);
   if p_name in ('execution', 'policy', 'reaper', 'scheduler') then
     perform tenure.refuse('name_invalid', format('A principal cannot be named %s.', p_name), 'So the database itself signs what it does.', 'Choose another name.');
@@ -75,6 +103,7 @@ declare
   v_principal record;
   v_state text; v_what text; v_why text; v_next text;
 begin
+  perform tenure.refuse_agent(v_caller);
   select p.principal_id, p.kind into v_principal from tenure.principals p where p.tenant_id = v_home and p.name = p_principal;
   if not found then
     perform tenure.refuse('principal_unknown', format('There is no principal %L.', p_principal), 'A key belongs to a principal of the tenant.', 'Make it first: tenure.principal_create(name, kind).');
@@ -103,11 +132,6 @@ begin
     perform tenure.refuse('not_permitted', 'The new key would reach further than yours.', 'Yours is bound to kinds or executors, and a key that it makes stays within them.',
       'Name kinds and executors of yours, or ask whoever is not bound.');
   end if;
-  if p_roles && array['approver', 'admin'] and exists (
-       select from tenure.keys k join tenure.principals p on p.principal_id = k.principal_id
-        where v_caller.roles is not null and k.key_id = nullif(current_setting('tenure.key', true), '')::uuid and p.kind = 'agent') then
-    perform tenure.refuse('not_permitted', 'An agent cannot make this key.', 'Agents never approve, nor do they decide who does.', 'Let a person make it.');
-  end if;
   perform tenure.check_executor(x.name) from unnest(p_executors) x (name);
   perform tenure.check_word('value_unknown', 'payload access', p_payload_access, array['safe', 'restricted']);
   if p_expires_at is not null and (isfinite(p_expires_at) and p_expires_at > v_now) is not true then
@@ -119,9 +143,9 @@ begin
   if (p_prefix ~ '^[a-z0-9]{8,32}$' and octet_length(p_digest) = 32) is not true then
     perform tenure.refuse('name_invalid', 'This is no prefix and digest of a key.', 'A prefix has 8 to 32 lower-case letters and digits, a digest 32 bytes.', 'Let tenure key create make the key.');
   end if;
-  insert into tenure.keys (key_id, tenant_id, principal_id, prefix, hash, roles, approver_level, executors, kinds, payload_access, note, created_at, created_by, expires_at)
+  insert into tenure.keys (key_id, tenant_id, principal_id, prefix, hash, roles, approver_level, executors, kinds, payload_access, note, created_at, created_by, makers, expires_at)
   values (v_key_id, v_home, v_principal.principal_id, p_prefix, tenure.keyed_hash(p_digest), array(select distinct r.role from unnest(p_roles) r (role) order by 1), p_approver_level, p_executors, p_kinds, p_payload_access, coalesce(p_note, ''), v_now, v_caller.principal,
-    p_expires_at)
+    tenure.makers_now(v_caller), p_expires_at)
   on conflict (prefix) do nothing;
   if not found then
     perform tenure.refuse('id_taken', 'There is already a key with this prefix.', 'A prefix names one key.', 'Make another key.');

@@ -1,7 +1,8 @@
 -- Retention in two steps: past its retention a job is cleaned (emptied; a tombstone that still answers); past the tombstone period its partition goes.
 
 -- Walks through the jobs in the order of their ids, at most p_limit rows a call, and cleans those whose time has come. It goes no further than the shortest
--- retention allows, and starts again from the front once a day for those it had to leave behind. The key goes first, then the data. A tenant whose gate is closed is not touched.
+-- retention allows, and starts again from the front once a day for those it had to leave behind. The key goes first, then the data; what the runs of steps did is kept
+-- for their execution before that. A tenant whose gate is closed is not touched.
 create or replace function tenure.job_sweep(p_limit integer default 1000) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -15,9 +16,12 @@ declare
   v_seen    integer;
   v_last    uuid;
   v_ids     uuid[];
+  v_steps   uuid[];
+  v_busy    uuid[];
   v_hashes  uuid[];
   v_counts  jsonb;
   v_letters integer;
+  v_more    integer;
   v_shortest integer;
   v_tenants integer[];
   v_name    text := case when v_every then 'jobs' else 'jobs:' || v_caller.tenant_id end;
@@ -41,7 +45,7 @@ begin
    where t.tenant_id = any (v_tenants);
 
   with examined as materialized (
-    select j.job_id, j.tenant_id, j.kind, j.idempotency_key, j.cleaned_at
+    select j.job_id, j.tenant_id, j.kind, j.cleaned_at, j.source_system = 'tenure.execution' as of_step
       from tenure.jobs j
      where j.job_id > coalesce(v_cursor.job_id, '00000000-0000-0000-0000-000000000000'::uuid)
        and j.job_id < tenure.id_floor(v_now - make_interval(secs => v_shortest))
@@ -49,7 +53,7 @@ begin
      order by j.job_id
      limit p_limit
   ), due as (
-    select x.job_id, x.tenant_id, x.kind, x.idempotency_key
+    select x.job_id, x.of_step
       from examined x
       join tenure.attempts a on a.job_id = x.job_id and a.final
       left join tenure.kinds k on k.tenant_id = x.tenant_id and k.kind = x.kind
@@ -58,8 +62,9 @@ begin
              tenure.setting_integer(x.tenant_id, case when a.state in ('succeeded', 'cancelled') then 'retention.succeeded_seconds' else 'retention.failed_seconds' end)))
        and (a.state <> 'dead_letter' or not exists (select from tenure.dead_letters d where d.job_id = x.job_id and d.triage_status <> 'closed'))
   )
-  select (select count(*) from examined), (select max(e.job_id::text)::uuid from examined e), (select array_agg(d.job_id order by d.job_id) from due d)
-    into v_seen, v_last, v_ids;
+  select (select count(*) from examined), (select max(e.job_id::text)::uuid from examined e), (select array_agg(d.job_id order by d.job_id) from due d),
+         (select array_agg(d.job_id) from due d where d.of_step)
+    into v_seen, v_last, v_ids, v_steps;
 
   if v_ids is not null then
     -- An operator's retry locks the key, then the final record, and takes it back: lock both in that order, and look again.
@@ -70,6 +75,10 @@ begin
              order by i.key_hash for update) k;
     select array_agg(f.job_id) into v_ids
       from (select a.job_id from tenure.attempts a where a.job_id = any (v_ids) and a.final order by a.job_id for update) f;
+    if v_steps is not null then
+      v_busy := tenure.step_runs_keep(array(select x.job_id from unnest(v_steps) x (job_id) where x.job_id = any (v_ids)));
+      v_ids := array(select x.job_id from unnest(v_ids) x (job_id) where x.job_id <> all (v_busy));
+    end if;
     delete from tenure.idempotency i where i.key_hash = any (v_hashes) and i.job_id = any (v_ids);
     update tenure.attempts a set result = null, result_ref = null, error_message = null
      where a.job_id = any (v_ids) and (a.result is not null or a.result_ref is not null or a.error_message is not null);
@@ -93,21 +102,61 @@ begin
         and x.triaged_at < v_now - make_interval(days => tenure.setting_integer(x.tenant_id, 'retention.dead_letters_days'))
       limit p_limit));
   get diagnostics v_letters = row_count;
+  delete from tenure.execution_dead_letters d
+   where d.execution_id = any (array(
+     select x.execution_id
+       from (select t.tenant_id, v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.dead_letters_days')) as until from unnest(v_tenants) t (tenant_id) offset 0) t
+       cross join lateral (select x.execution_id from tenure.execution_dead_letters x where x.tenant_id = t.tenant_id and x.triage_status = 'closed' and x.triaged_at < t.until limit p_limit) x
+      limit p_limit));
+  get diagnostics v_more = row_count;
 
   if v_seen < p_limit and coalesce(v_cursor.pass_began, '-infinity') < v_now - interval '1 day' then
     update tenure.sweep_cursors c set job_id = null, pass_began = v_now where c.name = v_name;
   elsif v_seen > 0 then
     update tenure.sweep_cursors c set job_id = v_last where c.name = v_name;
   end if;
-  return jsonb_build_object('examined', v_seen, 'cleaned', coalesce(v_counts, '0'), 'dead_letters_removed', v_letters, 'end_of_pass', v_seen < p_limit);
+  return jsonb_build_object('examined', v_seen, 'cleaned', coalesce(v_counts, '0'), 'dead_letters_removed', v_letters + v_more, 'end_of_pass', v_seen < p_limit);
 exception when others then
   get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
   return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
+-- Which step a job is of: its key says so ('step', the execution, the number). Null for any other key.
+create or replace function tenure.step_of_key(p_key text) returns integer
+language sql immutable
+as $$ select substring(p_key from '^step [-0-9a-f]{36} ([0-9]{1,9})$')::integer $$;
+
+-- Copies what the runs of these jobs did to where it stays as long as the execution whose steps they are. Answers the jobs that must not be emptied yet: somebody has their execution to
+-- themselves, most likely to archive it.
+create or replace function tenure.step_runs_keep(p_job_ids uuid[]) returns uuid[]
+language plpgsql
+as $$
+declare
+  v_held uuid[];
+begin
+  -- Against whoever takes the execution away with all that hangs on it; nobody who only changes it is in the way, and nobody is waited for.
+  v_held := array(
+    select e.execution_id from tenure.executions e
+     where e.execution_id in (select j.workflow_id from tenure.jobs j where j.job_id = any (p_job_ids)) order by e.execution_id for key share skip locked);
+  insert into tenure.step_runs (execution_id, step_number, job_id, run, tenant_id, attempt, outcome, state, owner, holder, leased_at, started_at, ended_at, actor, reason, error_code, error_class,
+    error_message, result, result_ref)
+  select s.execution_id, s.step_number, r.job_id, r.run, r.tenant_id, r.attempt, r.outcome, r.state, r.owner, r.holder, r.leased_at, r.started_at, r.ended_at, r.actor, r.reason, r.error_code, r.error_class,
+         r.error_message, r.result, r.result_ref
+    from unnest(v_held) h (execution_id)
+    join tenure.jobs j on j.workflow_id = h.execution_id and j.job_id = any (p_job_ids)
+    join tenure.steps s on s.execution_id = h.execution_id and s.step_number = tenure.step_of_key(j.idempotency_key) and s.tenant_id = j.tenant_id
+    join tenure.attempts r on r.job_id = j.job_id
+   where j.enqueued_by = 'execution'
+  on conflict (execution_id, step_number, job_id, run) do nothing;
+  return array(
+    select j.job_id from tenure.jobs j join tenure.executions e on e.execution_id = j.workflow_id
+     where j.job_id = any (p_job_ids) and not exists (select from unnest(v_held) h (execution_id) where h.execution_id = e.execution_id));
+end
+$$;
+
 -- Partitions of jobs and attempts (same bounds) and of events: made ahead, split while the last one is still empty, and dropped when their time is over.
--- The one function with dynamic SQL. A partition with a job that is not cleaned yet waits, and the answer says so. Waits at most two seconds for a lock.
+-- The one function with dynamic SQL. A partition with a job that is not cleaned yet waits, and the answer says so; so does one with runs of steps that their execution would lose. Waits at most two seconds for a lock.
 create or replace function tenure.partition_upkeep() returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -155,6 +204,15 @@ begin
   loop
     execute format('lock table tenure.%I in share mode', v_part.name);
     execute format('select exists (select from tenure.%I j where j.cleaned_at is null)', v_part.name) into v_blocked;
+    if not v_blocked then
+      execute format($sql$
+        select exists (
+          select from tenure.%I j
+            join tenure.steps s on s.execution_id = j.workflow_id and s.step_number = tenure.step_of_key(j.idempotency_key) and s.tenant_id = j.tenant_id
+            join tenure.attempts r on r.job_id = j.job_id
+           where j.workflow_id is not null and j.source_system = 'tenure.execution' and j.enqueued_by = 'execution'
+             and not exists (select from tenure.step_runs k where k.execution_id = s.execution_id and k.step_number = s.step_number and k.job_id = r.job_id and k.run = r.run))$sql$, v_part.name) into v_blocked;
+    end if;
     if v_blocked then
       v_waiting := v_waiting || v_part.name::text;
       continue;

@@ -66,6 +66,26 @@ exception when others then
 end
 $$;
 
+-- Refuses to bind a login of the caller's own to somebody else, or to take its binding back: whoever says as whom they act could decide about their own plans. p_principal: whom it would stand for; null: nobody
+-- said so. Trusted logins act as they like.
+create or replace function tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) returns void
+language plpgsql
+as $$
+declare
+  v_who text;
+begin
+  if (p_caller.roles is null and tenure.is_trusted()) or p_principal = p_caller.principal then
+    return;
+  end if;
+  -- Of another tenant's logins nothing is told.
+  select coalesce(l.principal, p_login) into v_who from tenure.logins l where l.login in (p_login, '*') and (l.tenant_id = p_caller.tenant_id or p_caller.tenant_id is null) order by (l.login = '*') limit 1;
+  if v_who = p_caller.principal or (p_caller.roles is null and p_login = session_user) then
+    perform tenure.refuse('not_permitted', format('The login %L is your own.', p_login), 'Whoever binds a login says as whom it acts; nobody says so about themselves, or they could decide about their own plans.',
+      'Let another admin do it.');
+  end if;
+end
+$$;
+
 -- Binds a database login to a tenant, a principal, and what it may drive. An admin binds within the own tenant only: logins that work there already, or nowhere.
 -- executors: null means it may claim for any executor (but enqueue, by the worker right alone, for none); kinds: null means every kind.
 create or replace function tenure.login_bind(
@@ -81,6 +101,7 @@ declare
   v_bound  integer;
   v_state text; v_what text; v_why text; v_next text;
 begin
+  perform tenure.refuse_agent(v_caller);
   perform tenure.check_name('login', p_login);
   if p_principal is not null then
     perform tenure.check_name('principal', p_principal);
@@ -106,10 +127,11 @@ begin
     perform tenure.refuse('not_permitted', format('This login cannot bind %L there.', p_login), 'An admin binds logins within the own tenant only.',
       'Ask whoever runs the installation.');
   end if;
-  insert into tenure.logins (login, tenant_id, principal, executors, kinds, payload_access, bound_at, bound_by)
-  values (p_login, v_tenant, p_principal, p_executors, p_kinds, p_payload_access, v_now, v_caller.principal)
+  perform tenure.check_not_own_login(v_caller, p_login, coalesce(p_principal, p_login));
+  insert into tenure.logins (login, tenant_id, principal, executors, kinds, payload_access, bound_at, bound_by, makers)
+  values (p_login, v_tenant, p_principal, p_executors, p_kinds, p_payload_access, v_now, v_caller.principal, tenure.makers_now(v_caller))
   on conflict (login) do update set tenant_id = excluded.tenant_id, principal = excluded.principal, executors = excluded.executors, kinds = excluded.kinds,
-    payload_access = excluded.payload_access, bound_at = excluded.bound_at, bound_by = excluded.bound_by;
+    payload_access = excluded.payload_access, bound_at = excluded.bound_at, bound_by = excluded.bound_by, makers = excluded.makers;
   -- What the login offers, it offers with the rights it had.
   perform tenure.offers_end(array[v_tenant, v_bound], 'infinity');
   perform tenure.emit(v_now, v_tenant, 'login.bound', v_caller.principal, null, p_login,
@@ -133,6 +155,8 @@ declare
   v_tenant integer;
   v_state text; v_what text; v_why text; v_next text;
 begin
+  perform tenure.refuse_agent(v_caller);
+  perform tenure.check_not_own_login(v_caller, p_login, null);
   delete from tenure.logins l
    where l.login = p_login
      and (tenure.is_trusted() or (l.tenant_id = v_caller.tenant_id and l.login <> '*'))

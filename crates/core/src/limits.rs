@@ -124,4 +124,10 @@ limits! {
     LOCK_KEY_CHARS_MAX: usize = 500, "lock_key_chars_max";
     /// Characters of the part of a lock's key that names target and action; the rest is for prefix and tenant.
     LOCK_TARGET_CHARS_MAX: usize = 400, "lock_target_chars_max";
+    /// Steps of plans that may not start now, which one hand-over of a lock sends out of the line; the plan in which it is
+    /// reached is sent as a whole. And steps that are refused one after the other, each handing the target on. The next tick
+    /// goes on.
+    HAND_OVER_STEPS_MAX: i64 = 100, "hand_over_steps_max";
+    /// Lines about the progress of one step in the story of its execution; what comes after them only its job knows.
+    STEP_PROGRESS_LINES_MAX: i64 = 100, "step_progress_lines_max";
 }

@@ -7,27 +7,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
-use crate::error::Result;
 use crate::store::Timestamp;
-use crate::store::executions as store;
 
 /// Fencing numbers of two acquisitions of a lock lie this far apart; the runs of one lie between.
 const RUNS_PER_FENCE: i64 = 1 << 20;
 
 /// Who enqueues the jobs of steps. No principal has this name.
 const ENQUEUED_BY: &str = "execution";
-
-/// All about an execution, and in `settled` whether nothing moves by itself any more: it is over, or waits for somebody.
-pub async fn show(client: &impl GenericClient, execution_id: Uuid) -> Result<Value> {
-    let mut shown = store::execution_show(client, execution_id).await?;
-    // After the look: what has settled by then is no less settled than what was seen.
-    let settled = store::execution_ended(client, &[execution_id]).await?;
-    shown["settled"] = Value::from(!settled.is_empty());
-    Ok(shown)
-}
 
 /// An execution, how far it is, and what it waits for.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -25,6 +25,25 @@ const LIST: &[Column] = &[
     Column("EXPIRES", "expires_at"),
 ];
 
+/// What whoever decides wants to see first.
+const FIRST: &[&str] = &[
+    "approval_id",
+    "execution_id",
+    "step_id",
+    "purpose",
+    "requested_by",
+    "state",
+    "plan_hash",
+    "level",
+    "rule",
+    "roles",
+    "roles_missing",
+    "quorum",
+    "approvals_given",
+    "runbook_ref",
+    "expires_at",
+];
+
 const VOTES: &[Column] = &[
     Column("AT", "at"),
     Column("WHO", "principal"),
@@ -59,6 +78,11 @@ pub(crate) enum Approval {
     /// List what is to be decided, oldest first
     #[command(visible_alias = "ls")]
     List(List),
+    /// Show all about one: what for, of which plan, what is missing yet, and who has decided so far
+    Show {
+        /// The approval
+        approval: Uuid,
+    },
     /// Tell who decided what about one, and how they proved who they are
     Votes {
         /// The approval
@@ -112,25 +136,61 @@ impl Approval {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         match self {
             Approval::List(list) => list.run(session).await,
+            Approval::Show { approval } => show(session, approval).await,
             Approval::Votes { approval } => {
                 let votes = session
                     .call(remote::approval_votes_of(approval), async |tx| {
                         approvals::approval_votes_of(tx, approval).await
                     })
                     .await?;
-                let mut rows: Vec<Value> = votes.iter().map(json_of).collect::<Result<_, _>>()?;
-                if session.out.format == Format::People {
-                    for row in &mut rows {
-                        row["comment_note"] = row["comment"].clone();
-                    }
-                }
-                session
-                    .out
-                    .list(VOTES, &rows, &["principal", "decision"], "Nobody has decided.")
+                let rows: Vec<Value> = votes.iter().map(json_of).collect::<Result<_, _>>()?;
+                list_votes(&session, rows)
             }
             Approval::Rule(rule) => rule.run(session).await,
         }
     }
+}
+
+async fn show(mut session: Session, approval: Uuid) -> Outcome {
+    let mut found = session
+        .ask(remote::approval_show(approval), async |tx| {
+            approvals::approval_show(tx, approval).await
+        })
+        .await?;
+    if session.out.format != Format::People {
+        return session.out.object(&found, FIRST, &["approval_id", "state"]);
+    }
+    // For people a list of none is no line, and votes are a table.
+    let votes = found["votes"].take();
+    for field in ["roles", "roles_missing"] {
+        if found[field] == json!([]) {
+            found[field] = Value::Null;
+        }
+    }
+    session.out.object(&found, FIRST, &[])?;
+    session.out.text("")?;
+    list_votes(&session, votes.as_array().cloned().unwrap_or_default())?;
+    if found["state"] == "pending" {
+        let execution = shown("", &found["execution_id"]);
+        session
+            .out
+            .note(&format!("To look at its plan: tenure execution plan {execution}"));
+        session
+            .out
+            .note(&format!("To decide: tenure execution approve {approval}"));
+    }
+    Ok(())
+}
+
+fn list_votes(session: &Session, mut rows: Vec<Value>) -> Outcome {
+    if session.out.format == Format::People {
+        for row in &mut rows {
+            row["comment_note"] = row["comment"].clone();
+        }
+    }
+    session
+        .out
+        .list(VOTES, &rows, &["principal", "decision"], "Nobody has decided.")
 }
 
 impl List {

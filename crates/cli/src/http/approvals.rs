@@ -23,6 +23,7 @@ const ANY: &str = "any";
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(approval_list))
+        .routes(routes!(approval_show))
         .routes(routes!(approval_decide))
         .routes(routes!(approval_votes_of))
         .routes(routes!(approval_rule_list))
@@ -65,6 +66,19 @@ async fn approval_list(
     Ok(Json(Approvals {
         approvals: found.await?,
     }))
+}
+
+/// Show all about one approval: what for, of which plan, what is missing yet, and who has decided so far
+#[utoipa::path(get, path = "/v1/approvals/{approval_id}", tag = "approvals", params(("approval_id" = Uuid, Path)), responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+async fn approval_show(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Id(approval_id): Id,
+) -> Result<Json<Value>, Problem> {
+    let found = server.call(&caller, "approval_show", async |client| {
+        approvals::approval_show(client, approval_id).await
+    });
+    Ok(Json(found.await?))
 }
 
 /// A decision about one plan.

@@ -15,6 +15,10 @@ pub(crate) fn approval_list(execution: Option<Uuid>, state: Option<&str>, limit:
         .part("/approvals")
 }
 
+pub(crate) fn approval_show(approval: Uuid) -> Request {
+    Request::get(&["approvals", &approval.to_string()])
+}
+
 pub(crate) fn approval_votes_of(approval: Uuid) -> Request {
     Request::get(&["approvals", &approval.to_string(), "votes"]).part("/votes")
 }

@@ -39,8 +39,9 @@ pub(crate) fn execution_submit(plan: &Plan, submission: &Submission, wait: Durat
     request
 }
 
-pub(crate) fn execution_preview(plan: &Plan) -> Request {
-    let mut request = Request::post(&["executions", "preview"], json!({"plan": document(plan)}));
+pub(crate) fn execution_preview(plan: &Plan, on_behalf_of: Option<&str>) -> Request {
+    let body = json!({"plan": document(plan), "on_behalf_of": on_behalf_of});
+    let mut request = Request::post(&["executions", "preview"], body);
     request.repeatable = true;
     request
 }

@@ -86,6 +86,14 @@ async fn a_plan_is_submitted_decided_about_and_run_over_http() {
         "{decided}"
     );
     api.refused(decide(&bob, yes), 409, "approval_decided");
+    let about = api.get(&bob, &format!("/v1/approvals/{approval}"));
+    assert_eq!(
+        (&about["plan_hash"], &about["votes"][0]["principal"]),
+        (&json!(hash), &json!("bob"))
+    );
+    let nobody = "/v1/approvals/01990000-0000-7000-8000-000000000001";
+    let nobody = api.send(&bob, "GET", nobody, None);
+    api.refused(nobody, 404, "approval_unknown");
     let votes = api.get(&bob, &format!("/v1/approvals/{approval}/votes"));
     assert_eq!(votes["votes"][0]["principal"], "bob");
 

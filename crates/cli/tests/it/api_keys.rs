@@ -287,3 +287,27 @@ async fn a_key_that_is_revoked_while_it_waits_gets_no_job() {
     api.refused(reply, 401, "key_invalid");
     assert_eq!(api.get(&producer, "/v1/jobs")["jobs"][0]["state"], "queued");
 }
+
+/// By another identity an agent would approve; so it makes none.
+#[tokio::test]
+async fn an_agent_with_the_key_of_an_admin_makes_no_keys_no_principals_and_no_bindings() {
+    let bench = Workbench::open().await;
+    let api = Api::start(&bench);
+    let robot = key(&bench, "robot", &["--kind", "agent", "--role", "admin"]);
+    let person = key(&bench, "ann", &["--kind", "human", "--role", "admin"]);
+    let (binding, new) = (json!({"principal": "ann"}), json!({"name": "bob", "kind": "human"}));
+    let strong = json!({"principal": "ann", "roles": ["approver"], "approver_level": 3});
+    let weak = json!({"principal": "robot", "roles": ["viewer"]});
+    for (method, path, body) in [
+        ("PUT", "/v1/logins/robot", Some(&binding)),
+        ("DELETE", "/v1/logins/robot", None),
+        ("POST", "/v1/principals", Some(&new)),
+        ("POST", "/v1/keys", Some(&strong)),
+        ("POST", "/v1/keys", Some(&weak)),
+    ] {
+        let told = api.refused(api.send(&robot, method, path, body), 403, "not_permitted");
+        assert_eq!(told["what"], "robot is an agent.", "{method} {path}: {told}");
+    }
+    assert_eq!(api.send(&person, "POST", "/v1/principals", Some(&new)).0, 201);
+    assert_eq!(api.send(&person, "POST", "/v1/keys", Some(&weak)).0, 201);
+}

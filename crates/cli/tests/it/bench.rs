@@ -181,6 +181,8 @@ async fn a_database_of_the_user_s_is_not_written_to_unasked() {
     let refusal = bench.refused(&["bench", "drain", "--jobs", "10"], "usage");
     assert!(refusal["next"].as_str().unwrap().contains("--yes"), "{refusal}");
     assert!(refusal["why"].as_str().unwrap().contains("bench.noop"), "{refusal}");
+    let refusal = bench.refused(&["bench", "executions"], "usage");
+    assert!(refusal["why"].as_str().unwrap().contains("approval rule"), "{refusal}");
     bench.refused(&["bench", "drain", "--yes", "--set", "fsync=off"], "usage");
     bench.refused(&["bench", "drain", "--yes", "--jobs", "0"], "number_out_of_range");
     assert_eq!(bench.sql("select count(*)::text from tenure.jobs").await, "0");
@@ -266,4 +268,71 @@ async fn schedules_that_are_due_together_are_all_started() {
     assert_eq!(bench.sql(left).await, "0");
     let open = "select count(*)::text from tenure.planned_slots where ended_at is null";
     assert_eq!(bench.sql(open).await, "0");
+}
+
+/// Its executions have run to their end, and the rule that let them is gone.
+#[tokio::test]
+async fn steps_that_follow_each_other_are_told_beside_plain_jobs() {
+    let bench = Workbench::open().await;
+    // The rules of the place ask for more than a benchmark has.
+    let strict = r#"select tenure.approval_rule_set('strict', '{"level": 2}') ->> 'name'"#;
+    assert_eq!(bench.sql(strict).await, "strict");
+    let options = ["--steps", "3", "--batch", "4", "--rounds", "2", "--plan-steps", "24"];
+    let told = bench_of(&bench, &[&["executions"][..], &options].concat());
+    assert_eq!(told["left"], 0, "{told}");
+    let sizes = told["advance"].as_array().expect("sizes of batches");
+    assert_eq!(sizes.len(), 1, "{told}");
+    assert_eq!(sizes[0]["batch"], 4, "{told}");
+    let figures = [
+        "plain_us",
+        "step_us",
+        "locked_us",
+        "to_plain",
+        "to_plain_min",
+        "to_plain_max",
+        "locked_to_plain",
+    ];
+    check_numbers(
+        &sizes[0],
+        &[&figures[..], &["plain_claim_us", "step_claim_us"]].concat(),
+    );
+    assert_eq!(sizes[0]["rounds"].as_array().map(Vec::len), Some(2), "{told}");
+    check_numbers(&told, &["advance_to_plain", "jobs_per_second"]);
+    for (shape, steps) in [("chain", 24), ("fan", 21)] {
+        assert_eq!(told[shape]["steps"], steps, "{told}");
+        check_numbers(&told[shape], &["last_to_first"]);
+        let quarters = told[shape]["quarters_us"].as_array().expect("quarters");
+        assert_eq!(quarters.len(), 4, "{told}");
+        assert!(quarters.iter().all(|us| us.as_f64() > Some(0.0)), "{told}");
+    }
+    check_numbers(&told["fan"], &["batch", "out_us", "gather_us"]);
+
+    // In each round four and two that warm up, with locks and without; a chain and a fan, each with one that warms up.
+    let ended = "select count(*) || ' ' || count(*) filter (where state = 'succeeded') from tenure.executions";
+    assert_eq!(bench.sql(ended).await, "32 32");
+    assert_eq!(bench.sql("select count(*)::text from tenure.locks").await, "0");
+    let rules = "select string_agg(name, ' ') from tenure.approval_rules";
+    assert_eq!(bench.sql(rules).await, "strict");
+}
+
+#[tokio::test]
+async fn a_bench_of_executions_that_cannot_run_says_why_and_leaves_nothing() {
+    let bench = Workbench::open().await;
+    for absurd in [
+        ["--steps", "1001"],
+        ["--batch", "0"],
+        ["--plan-steps", "3"],
+        ["--rounds", "-1"],
+    ] {
+        bench.refused(
+            &[&["bench", "executions", "--yes"][..], &absurd].concat(),
+            "number_out_of_range",
+        );
+    }
+    bench.text(&["execution", "freeze", "--reason", "a release"]);
+    let refusal = bench.refused(&["bench", "executions", "--yes", "--batch", "1"], "state_conflict");
+    assert!(refusal["why"].as_str().unwrap().contains("freeze"), "{refusal}");
+    let open = "select count(*)::text from tenure.executions where ended_at is null";
+    assert_eq!(bench.sql(open).await, "0");
+    assert_eq!(bench.sql("select count(*)::text from tenure.approval_rules").await, "0");
 }

@@ -61,6 +61,9 @@ async fn a_plan_is_submitted_approved_by_another_run_and_watched_on_both_ways() 
             &run(BOB, &["approval", "votes", approval.trim()]).ok(),
             &["Nobody has decided"],
         );
+        let about = run(BOB, &["approval", "show", approval.trim()]);
+        has(&about.err, &["tenure execution plan", "tenure execution approve"]);
+        has(&about.ok(), &[&id, "mend", ANN, "pending", &hash]);
 
         refused(&on(ANN, "approve", &[&id, "--hash", &hash]), "self_approval");
         refused(&on(BOB, "approve", &[&id]), "usage");
@@ -84,6 +87,12 @@ async fn a_plan_is_submitted_approved_by_another_run_and_watched_on_both_ways() 
             &run(BOB, &["approval", "votes", approval.trim()]).ok(),
             &[BOB, "approve", "go"],
         );
+        let about = json_of(run(BOB, &["approval", "show", approval.trim(), "--json"]));
+        assert_eq!(
+            (&about["state"], &about["execution_state"]),
+            (&json!("approved"), &json!("running"))
+        );
+        assert_eq!(about["votes"][0]["comment"], "go", "{about}");
 
         floor.complete(&kind);
         let held = run(BOB, &["lock", "list", &format!("host:{target}")]).ok();
@@ -425,4 +434,38 @@ async fn rules_locks_and_timeouts_are_kept_on_both_ways() {
 fn refused_any(answer: &crate::workbench::Answer, near: &str) {
     assert!(answer.exit == 3 || answer.exit == 2, "{answer:?}");
     has(&answer.err, &[near]);
+}
+
+/// Whoever waits for the end in a script goes on only after a success.
+#[tokio::test]
+async fn a_submission_that_was_waited_for_and_failed_has_an_exit_code_of_its_own() {
+    let floor = Floor::open().await;
+    let mut plan = plan_of(
+        "half of it",
+        vec![step("a", "read", "half", "h", &[]), step("b", "read", "half", "h", &[])],
+    );
+    plan["on_step_failure"] = json!("continue");
+    let (file, _) = floor.plan("half.json", &plan);
+    let submit = ["execution", "submit", &file, "--key", "half"];
+    floor.sql(ANN, &submit).ok();
+    let (job, token) = floor.claim("half");
+    let fail = ["job", "fail", &job, &token, "--message", "no", "--permanent"];
+    floor.bench().run(fail).ok();
+    floor.complete("half");
+    let ways: [Way; 2] = [
+        ("sql", &|who, args| floor.sql(who, args)),
+        ("http", &|who, args| floor.http(who, args)),
+    ];
+    for (way, run) in ways {
+        has(&run(ANN, &submit).ok(), &["partially_failed"]);
+        let waited = run(ANN, &[&submit[..], &["--wait", "5"]].concat());
+        assert_eq!(
+            waited.exit,
+            i32::from(tenure_core::codes::EXIT_REFUSED),
+            "{way}: {waited:?}"
+        );
+        has(&waited.out, &["partially_failed"]);
+        let preview = ["execution", "preview", &file, "--on-behalf-of", "robot"];
+        has(&run(ANN, &preview).ok(), &["approval_level"]);
+    }
 }

@@ -68,6 +68,9 @@ async fn an_expired_withdrawn_decided_or_foreign_approval_decides_nothing() {
             refused(&run(BOB, &["execution", "approve", id, "--hash", hash]), code);
             refused(&run(BOB, &["execution", "reject", id, "--comment", "no"]), code);
         }
+        for id in [foreign.as_str(), nobody] {
+            refused(&run(BOB, &["approval", "show", id]), "approval_unknown");
+        }
         refused(&run(BOB, &["execution", "show", &foreign]), "execution_unknown");
         refused(&run(BOB, &["execution", "plan", nobody]), "execution_unknown");
         refused(&run(BOB, &["execution", "watch", nobody]), "execution_unknown");

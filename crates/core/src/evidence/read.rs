@@ -91,6 +91,12 @@ impl Record {
         self.fields.get(field)?.as_str()
     }
 
+    /// The texts of a field that is a list; none if it is not.
+    pub fn texts(&self, field: &str) -> impl Iterator<Item = &str> {
+        let list = self.fields.get(field).and_then(|value| value.as_array());
+        list.into_iter().flatten().filter_map(|value| value.as_str())
+    }
+
     /// Whether a field says something.
     pub fn has(&self, field: &str) -> bool {
         self.fields.get(field).is_some_and(|value| !value.is_null())

@@ -143,21 +143,31 @@ fn votes(evidence: &Evidence) -> Vec<Finding> {
             "an approval of this file",
         ));
     }
-    let requesters = ["requested_by", "on_behalf_of"].map(|field| evidence.execution.text(field));
+    let requesters = requesters(&evidence.execution);
     for vote in evidence
         .votes
         .iter()
         .filter(|vote| vote.text("decision") == Some("approve"))
     {
-        let voter = vote.text("principal");
-        if voter.is_none() || !requesters.contains(&voter) {
-            continue;
-        }
-        let what = format!("{} approved a plan of their own.", voter.unwrap_or_default());
+        let voter = vote.text("principal").filter(|voter| requesters.contains(voter));
+        let maker = vote.texts("auth_makers").find(|maker| requesters.contains(maker));
+        let what = match (voter, maker) {
+            (Some(voter), _) => format!("{voter} approved a plan of their own."),
+            (None, Some(maker)) => format!("A plan of {maker} was approved by what {maker} had made."),
+            (None, None) => continue,
+        };
         let expected = "somebody else than the requester";
         findings.push(Finding::new(vote.line, Fault::SelfApproved, what, expected));
     }
     findings
+}
+
+/// Who stands behind it: who asked, for whom, and whoever asked for what it retries. Files from before name the first two alone.
+fn requesters(execution: &Record) -> Vec<&str> {
+    let asked = ["requested_by", "on_behalf_of"]
+        .into_iter()
+        .filter_map(|field| execution.text(field));
+    asked.chain(execution.texts("requesters")).collect()
 }
 
 /// Every decision names the hash of what was decided about.

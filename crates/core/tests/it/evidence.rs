@@ -286,6 +286,16 @@ fn who_approved_a_plan_of_their_own_is_found() {
         replace(lines, 2, "\"rule\"", "\"on_behalf_of\": \"grace\", \"rule\"")
     });
     assert_eq!(faults(&findings), [(7, Fault::SelfApproved)]);
+    // By a key of their making it could be they.
+    let findings = found("succeeded", |lines| {
+        replace(lines, 6, "\"source\"", "\"auth_makers\": [\"ada\"], \"source\"")
+    });
+    assert_eq!(faults(&findings), [(7, Fault::SelfApproved)]);
+    // Also who had asked for what this one retries.
+    let findings = found("succeeded", |lines| {
+        replace(lines, 2, "\"rule\"", "\"requesters\": [\"ada\", \"grace\"], \"rule\"")
+    });
+    assert_eq!(faults(&findings), [(7, Fault::SelfApproved)]);
 }
 
 #[test]

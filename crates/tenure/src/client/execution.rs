@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::Client;
 use super::schedule::read;
 use crate::error::Result;
-use crate::executions::{self, Execution};
+use crate::executions::Execution;
 use crate::store::Timestamp;
 use crate::store::approvals::{self, Approval, Decision};
 use crate::store::executions::{self as store, ExecutionEvent, Submission, Submitted, Verdict};
@@ -67,7 +67,7 @@ impl Client {
 
     /// What would become of a plan: which approvals, locks and timeouts. Nothing is written.
     pub async fn preview(&self, plan: &Plan) -> Result<Value> {
-        store::execution_preview(&*self.pool.get().await?, plan).await
+        store::execution_preview(&*self.pool.get().await?, plan, self.on_behalf_of.as_deref()).await
     }
 }
 
@@ -161,7 +161,7 @@ impl KnownExecution {
 
     /// What it is, how far, and what it waits for.
     pub async fn show(&self) -> Result<Execution> {
-        let shown = executions::show(&*self.client.pool.get().await?, self.execution_id).await?;
+        let shown = store::execution_show(&*self.client.pool.get().await?, self.execution_id).await?;
         read("execution_show", shown)
     }
 

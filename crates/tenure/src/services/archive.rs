@@ -108,7 +108,11 @@ async fn archive(client: &mut Client, due: &Due, key: &SecretKey) -> Result<End>
         return Ok(End::Doubtful);
     }
     match execution_archive(&transaction, *execution_id, &file).await {
-        Err(error) if error.is(codes::EXECUTION_UNKNOWN) || error.is(codes::STATE_CONFLICT) => {
+        Err(error)
+            if error.is(codes::EXECUTION_UNKNOWN)
+                || error.is(codes::STATE_CONFLICT)
+                || error.is(codes::BUSY_TRY_AGAIN) =>
+        {
             return Ok(End::Elsewhere);
         }
         done => done.map(drop)?,

@@ -71,6 +71,8 @@ row! {
         pub plan_hash: String,
         /// How they proved who they are.
         pub auth_method: String,
+        /// Who had made the key, or bound the login, by which they came.
+        pub auth_makers: Vec<String>,
         /// From where.
         pub source: Option<String>,
         /// The roles they had.
@@ -145,6 +147,14 @@ pub async fn approval_list(
         .nullable("p_state", &state)
         .maybe("p_limit", &limit)
         .rows(client)
+        .await
+}
+
+/// All about one, the votes included (`tenure.approval_show`).
+pub async fn approval_show(client: &impl GenericClient, approval_id: Uuid) -> Result<Value> {
+    Call::new("approval_show")
+        .with("p_approval_id", &approval_id)
+        .value(client)
         .await
 }
 

@@ -56,6 +56,12 @@ pub struct Submitted {
     /// Why it does not start although it may: a freeze, or its window.
     #[serde(default)]
     pub parked: Option<String>,
+    /// It starts not before this; of one that was there already, as it was submitted first.
+    #[serde(default)]
+    pub start_after: Option<Timestamp>,
+    /// It starts before this, or never.
+    #[serde(default)]
+    pub start_before: Option<Timestamp>,
     /// How it differs from the one it supersedes.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
@@ -189,12 +195,17 @@ pub async fn execution_submit(client: &impl GenericClient, plan: &Plan, submissi
 }
 
 /// What would become of a plan, without submitting it (`tenure.execution_preview`).
-pub async fn execution_preview(client: &impl GenericClient, plan: &Plan) -> Result<Value> {
+pub async fn execution_preview(client: &impl GenericClient, plan: &Plan, on_behalf_of: Option<&str>) -> Result<Value> {
     let text = plan.canonical();
-    Call::new("execution_preview").with("p_plan", &text).value(client).await
+    Call::new("execution_preview")
+        .with("p_plan", &text)
+        .maybe("p_on_behalf_of", &on_behalf_of)
+        .value(client)
+        .await
 }
 
-/// All about an execution: its steps, its approvals, and what it waits for (`tenure.execution_show`).
+/// All about an execution: its steps, its approvals, what it waits for, and in `settled` whether nothing moves by itself
+/// any more (`tenure.execution_show`).
 pub async fn execution_show(client: &impl GenericClient, execution_id: Uuid) -> Result<Value> {
     Call::new("execution_show")
         .with("p_execution_id", &execution_id)

@@ -186,7 +186,8 @@ impl Context {
 
     /// Records how far the job is: a small JSON object. At most two a second are written; what comes sooner is dropped,
     /// and so is what the database cannot take right now. Refused is only what can never be written, or, as
-    /// `stale_lease` and `lease_expired`, what is no longer ours to write.
+    /// `stale_lease` and `lease_expired`, what is no longer ours to write. The story of an execution has so many lines about
+    /// one step (`step_progress_lines_max`); what comes after them only the job shows.
     pub async fn progress(&self, progress: impl Serialize) -> Result<()> {
         let progress = serde_json::to_value(progress).map_err(|error| {
             Error::Refused(Refusal::new(

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::approvals_scene::{
     Asked, act, approval_of, ask, ask_change, check_executions, decide, people, plan, rule, snapshot, state_of, story,
-    submit, told, work, work_all,
+    submit, tick, told, work, work_all,
 };
 use crate::fixture::{Db, get, one, refused, rows, run, try_rows, verb};
 
@@ -140,6 +140,30 @@ async fn asked_hash(c: &Client, approval: Uuid) -> String {
     .await
 }
 
+/// Another right would not help them: somebody else would.
+/// Proves: S185.
+#[tokio::test]
+async fn who_asked_is_told_so_and_not_which_right_they_lack() {
+    let (_db, c) = people().await;
+    for who in ["pam", "cyd", "bot", "nobody"] {
+        let asked = Asked::of(&submit(&c, who, &plan(who, &["a deploy"]), "").await);
+        for more in ["", ", null, 'ada'"] {
+            let told = refuses(&c, who, &asked, "approve", more, "self_approval").await;
+            assert_eq!(told["what"], format!("{who} requested this plan."));
+        }
+        let told = refuses(
+            &c,
+            "ada",
+            &asked,
+            "approve",
+            &format!(", null, '{who}'"),
+            "self_approval",
+        )
+        .await;
+        assert_eq!(told["what"], format!("{who} requested this plan."));
+    }
+}
+
 /// Proves: S185.
 #[tokio::test]
 async fn nobody_decides_about_a_plan_of_their_own_on_any_path() {
@@ -180,14 +204,14 @@ async fn nobody_decides_about_a_plan_of_their_own_on_any_path() {
     let own = Asked::of(&one(&admin, "select tenure.execution_submit($1)", &[&text]).await);
     let vote = "select tenure.approval_decide($1, 'approve', $2)";
     let try_it = async || one(&admin, vote, &[&own.approval, &own.hash.as_str()]).await;
-    refused(&try_it().await, "not_permitted");
+    refused(&try_it().await, "self_approval");
     one(
         &admin,
         "select tenure.principal_create($1, 'human')",
         &[&login.as_str()],
     )
     .await;
-    refused(&try_it().await, "not_permitted");
+    refused(&try_it().await, "self_approval");
     let level = json!({"approver_level": 3});
     one(
         &admin,
@@ -428,13 +452,40 @@ async fn a_fresh_database_has_no_approvals_and_nobody_who_could_decide() {
         )
         .await,
     );
-    refused(
-        &one(
+    refused(&decide(&c, "somebody", &asked, "approve", "").await, "not_permitted");
+}
+
+/// Who comes next is told who decided, and not nothing.
+#[tokio::test]
+async fn a_comment_that_says_nothing_is_none() {
+    let (_db, c) = people().await;
+    for comment in ["''", "e' \\t\\n'", "U&'\\00a0'"] {
+        let asked = ask_change(&c).await;
+        decide(&c, "ada", &asked, "approve", &format!(", {comment}")).await;
+        let kept: Option<String> = get(
             &c,
-            "select tenure.approval_decide($1, 'approve', $2)",
-            &[&asked.approval, &asked.hash.as_str()],
+            "select comment from tenure.approval_votes_of($1)",
+            &[&asked.approval],
         )
-        .await,
-        "not_permitted",
-    );
+        .await;
+        assert_eq!(kept, None, "{comment}");
+        let late = refuses(&c, "bob", &asked, "approve", "", "approval_decided").await;
+        assert_eq!(late["why"], "Decided by ada.");
+        work_all(&c).await;
+    }
+}
+
+/// Whether or not a tick has come by since.
+/// Proves: S190.
+#[tokio::test]
+async fn an_approval_that_expired_says_so_however_late_it_is() {
+    let (db, c) = people().await;
+    let asked = ask_change(&c).await;
+    db.advance("25 hours").await;
+    let before = refuses(&c, "ada", &asked, "approve", "", "approval_expired").await;
+    tick(&c).await;
+    assert_eq!(approval_of(&c, asked.execution).await, "expired");
+    let after = refuses(&c, "ada", &asked, "approve", "", "approval_expired").await;
+    assert_eq!(after, before);
+    refuses(&c, "ada", &asked, "reject", ", 'no'", "approval_expired").await;
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use tokio_postgres::Client;
+use uuid::Uuid;
 
-use crate::approvals_scene::{Asked, act, check_executions, decide, id, people, plan, rule, submit};
+use crate::approvals_scene::{Asked, act, ask, check_executions, decide, id, people, plan, rule, submit};
 use crate::fixture::{get, one, refused, rows};
 
 /// What the rules ask for a plan, as `level rule quorum`.
@@ -301,4 +302,101 @@ async fn what_was_submitted_keeps_the_terms_it_was_submitted_under() {
         (&json!(true), &json!("awaiting_approval"))
     );
     check_executions(&c).await;
+}
+
+/// Proves: S184, S186.
+#[tokio::test]
+async fn an_approval_shows_what_it_is_about_what_is_missing_and_who_has_decided() {
+    let (_db, c) = people().await;
+    rule(
+        &c,
+        "both",
+        json!({"level": 2, "roles": ["dba", "release"], "quorum": 2}),
+    )
+    .await;
+    let asked = ask(&c, &plan("p", &["a deploy"])).await;
+    let show = async || one(&c, "select tenure.approval_show($1)", &[&asked.approval]).await;
+    let open = show().await;
+    for (field, value) in [
+        ("execution_id", json!(asked.execution)),
+        ("execution_state", json!("awaiting_approval")),
+        ("state", json!("pending")),
+        ("purpose", json!("p")),
+        ("requested_by", json!("eve")),
+        ("step_id", json!(null)),
+        ("plan_hash", json!(asked.hash)),
+        ("level", json!(2)),
+        ("rule", json!("both")),
+        ("roles", json!(["dba", "release"])),
+        ("roles_missing", json!(["dba", "release"])),
+        ("quorum", json!(2)),
+        ("approvals_given", json!(0)),
+        ("votes", json!([])),
+    ] {
+        assert_eq!(open[field], value, "{field}: {open}");
+    }
+    assert!(open["expires_at"].is_string(), "{open}");
+    assert_eq!(open.get("tenant_id"), None);
+    decide(&c, "ada", &asked, "approve", ", 'read it'").await;
+    let half = show().await;
+    assert_eq!(half["roles_missing"], json!(["release"]), "{half}");
+    assert_eq!(half["approvals_given"], 1);
+    assert_eq!(half["votes"][0]["principal"], "ada");
+    assert_eq!(half["votes"][0]["comment"], "read it");
+    decide(&c, "bob", &asked, "approve", "").await;
+    let whole = show().await;
+    assert_eq!(whole["roles_missing"], json!([]), "{whole}");
+    assert_eq!(
+        (&whole["state"], &whole["decided_by"]),
+        (&json!("approved"), &json!("bob"))
+    );
+    let nobody = "select tenure.approval_show($1)";
+    refused(&one(&c, nobody, &[&Uuid::nil()]).await, "approval_unknown");
+    refused(&one(&c, nobody, &[&None::<Uuid>]).await, "approval_unknown");
+}
+
+/// What a preview takes, a submission takes; what it refuses, it refuses with the same words, and leaves nothing behind.
+#[tokio::test]
+async fn a_preview_refuses_what_submitting_refuses_and_writes_nothing() {
+    let (_db, c) = people().await;
+    rule(&c, "known", json!({"position": 1, "target_refs": ["p *"], "level": 0})).await;
+    act(&c, "pam").await;
+    let good = plan("p", &["a read", "b read"]);
+    let with = |field: &str, value: Value| {
+        let mut text = good.clone();
+        text["steps"][1][field] = value;
+        text
+    };
+    let settings = ["executions.targets.strict", "queue.kind.strict"];
+    for (setting, bad, code) in [
+        ("", with("executor", json!("Nobody")), "executor_unknown"),
+        ("", with("executor", json!("MOT")), "executor_cannot_claim"),
+        ("", with("payload", json!({"x": "x".repeat(9000)})), "payload_too_large"),
+        (settings[0], with("target_ref", json!("elsewhere")), "target_unknown"),
+        (settings[1], with("kind", json!("nobody's")), "kind_unknown"),
+    ] {
+        act(&c, "pam").await;
+        one(&c, r#"select tenure.kind_set('touch', '{}')"#, &[]).await;
+        for name in settings {
+            one(
+                &c,
+                "select tenure.config_set($1, $2)",
+                &[&name, &json!(name == setting)],
+            )
+            .await;
+        }
+        act(&c, "eve").await;
+        let lanes = "select count(*) from tenure.lanes";
+        let before: i64 = get(&c, lanes, &[]).await;
+        let seen = one(&c, "select tenure.execution_preview($1)", &[&bad.to_string()]).await;
+        refused(&seen, code);
+        assert!(
+            seen["what"].as_str().is_some_and(|it| it.contains("steps[1]")),
+            "{seen}"
+        );
+        let fine = one(&c, "select tenure.execution_preview($1)", &[&good.to_string()]).await;
+        assert_eq!(fine["approval_level"], 0, "{fine}");
+        assert_eq!(get::<i64>(&c, lanes, &[]).await, before, "a preview makes no lane");
+        assert_eq!(submit(&c, "eve", &bad, "").await, seen, "the same refusal");
+    }
 }

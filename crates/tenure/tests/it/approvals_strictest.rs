@@ -83,6 +83,89 @@ async fn the_approval_of_what_is_asked_for_an_agent_is_the_one_of_its_rule() {
     );
 }
 
+/// Neither who asks nor for whom sheds anything: roles, company, time and hours of both rules hold, and both are named.
+/// Proves: S189.
+#[tokio::test]
+async fn what_is_asked_for_another_meets_all_that_the_rules_of_both_ask_for() {
+    let (db, c) = people().await;
+    let (early, late) = (window(&c, 5).await, window(&c, 6).await);
+    let own = json!({"requesters": ["pam"], "level": 1, "quorum": 2, "roles": ["release"], "expires_seconds": 43200, "window": early});
+    rule(&c, "of pam", own).await;
+    let strict = json!({"requester_kinds": ["agent"], "level": 3, "roles": ["dba"], "window": late});
+    rule(&c, "agents", strict).await;
+    let made = submit(&c, "pam", &plan("p", &["a modify"]), ", p_on_behalf_of => 'bot'").await;
+    assert_eq!(
+        (&made["approval_level"], &made["rule"]),
+        (&json!(3), &json!("agents, of pam")),
+        "{made}"
+    );
+    let asked = Asked::of(&made);
+    let terms = "select format('%s %s %s %s', a.roles, a.quorum, extract(epoch from a.expires_at - a.created_at)::integer, a.rule) from tenure.approvals a where a.approval_id = $1";
+    assert_eq!(
+        get::<String>(&c, terms, &[&asked.approval]).await,
+        "{dba,release} 2 43200 agents, of pam"
+    );
+    let terms = "select format('%s %s %s %s', s.approval_roles, s.approval_quorum, s.approval_seconds, s.rule) from tenure.steps s where s.execution_id = $1";
+    assert_eq!(
+        get::<String>(&c, terms, &[&asked.execution]).await,
+        "{dba,release} 2 43200 agents, of pam"
+    );
+    let windows = shown(&c, asked.execution).await["start_window"].clone();
+    for window in [&early, &late] {
+        assert!(windows.as_array().expect("both").contains(window), "{windows}");
+    }
+    // Whoever retries brings a rule too.
+    cancel(&c, asked.execution).await;
+    rule(
+        &c,
+        "of cyd",
+        json!({"requesters": ["cyd"], "level": 1, "expires_seconds": 600}),
+    )
+    .await;
+    let again = retry(&c, "cyd", asked.execution, "").await;
+    assert_eq!(again["rule"], "agents, of cyd, of pam", "{again}");
+    db.advance("11 minutes").await;
+    refused(
+        &decide(&c, "ada", &Asked::of(&again), "approve", "").await,
+        "approval_expired",
+    );
+    check_executions(&c).await;
+}
+
+/// It starts by itself only if every rule lets it, and only when every window is open.
+#[tokio::test]
+async fn what_both_rules_let_start_by_itself_still_waits_for_the_window_of_either() {
+    let (db, c) = people().await;
+    let late = window(&c, 5).await;
+    rule(
+        &c,
+        "agents",
+        json!({"requester_kinds": ["agent"], "level": 0, "quorum": 3, "roles": ["dba"]}),
+    )
+    .await;
+    rule(&c, "of pam", json!({"requesters": ["pam"], "level": 0, "window": late})).await;
+    rule(&c, "others", json!({"level": 1})).await;
+    let free = submit(&c, "pam", &plan("p", &["a modify"]), ", p_on_behalf_of => 'bot'").await;
+    assert_eq!(
+        (&free["state"], &free["parked"], &free["rule"]),
+        (&json!("approved"), &json!("window"), &json!("agents, of pam")),
+        "{free}"
+    );
+    // A rule that asks for no approval has no say in how one is given.
+    let made = submit(&c, "cyd", &plan("q", &["a modify"]), ", p_on_behalf_of => 'bot'").await;
+    assert_eq!(
+        (&made["approval_level"], &made["rule"]),
+        (&json!(1), &json!("others")),
+        "{made}"
+    );
+    let answer = decide(&c, "bob", &Asked::of(&made), "approve", "").await;
+    assert_eq!(answer["execution_state"], "running", "{answer}");
+    db.advance("5 hours 1 minute").await;
+    tick(&c).await;
+    assert_eq!(state_of(&c, id(&free, "execution_id")).await, "running");
+    check_executions(&c).await;
+}
+
 /// However often it is retried, and by whom.
 #[tokio::test]
 async fn a_retry_meets_the_rules_of_who_asked_first() {

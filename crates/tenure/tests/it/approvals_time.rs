@@ -271,8 +271,9 @@ async fn work_that_had_to_start_before_a_moment_does_not_start_after_it() {
     tick(&c).await;
     assert_eq!(state_of(&c, id(&early, "execution_id")).await, "running");
     db.advance("61 minutes").await;
-    let answer = decide(&c, "ada", &late, "approve", "").await;
-    assert_eq!(answer["execution_state"], "cancelled", "{answer}");
+    refused(&decide(&c, "ada", &late, "approve", "").await, "approval_expired");
+    tick(&c).await;
+    assert_eq!(state_of(&c, late.execution).await, "cancelled");
     let reason: String = get(
         &c,
         "select reason_code from tenure.executions where execution_id = $1",
@@ -438,6 +439,11 @@ async fn a_rejected_or_expired_step_fails_and_one_that_never_began_is_called_off
     db.advance("2 hours").await;
     tick(&c).await;
     assert_eq!(state_of(&c, third.execution).await, "failed");
+    let same = "select v.data ->> 'error_code' = s.error_code from tenure.execution_timeline($1) v join tenure.steps s on s.execution_id = $1 and s.step_id = v.step_id where v.kind = 'step_failed'";
+    assert!(
+        get::<bool>(&c, same, &[&third.execution]).await,
+        "the story says what the step says"
+    );
     check_executions(&c).await;
 }
 

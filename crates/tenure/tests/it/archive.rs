@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use tenure::evidence::{current_key, ensure_key};
 use tenure::services::archive::{self, Counts};
+use tenure::services::retention;
 use tenure::store::evidence::{evidence_key_list, execution_archive_show};
 use tenure_core::evidence::{PublicKey, verify};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::fixture::{Db, all, claim_with, get, one, raised, run, try_rows, verb};
+use crate::fixture::{Claimed, Db, all, claim_with, enqueue, get, one, raised, refused, rows, run, try_rows, verb};
 
 fn plan(purpose: &str, class: &str) -> String {
     json!({"purpose": purpose, "sla_class": "long", "steps": [
@@ -25,11 +26,15 @@ async fn submitted(c: &Client, purpose: &str, class: &str) -> (Uuid, String) {
     (id.parse().expect("an id"), text.hash())
 }
 
+/// Claims and starts what is next.
+async fn begin(c: &Client) -> Claimed {
+    claim_with(c, "w", ", p_mode => 'started'").await.remove(0)
+}
+
 /// An execution that has succeeded.
 async fn succeeded(c: &Client, purpose: &str) -> Uuid {
     let (id, _) = submitted(c, purpose, "read").await;
-    let held = claim_with(c, "w", ", p_mode => 'started'").await.remove(0);
-    verb(c, "job_complete", &held, "").await;
+    verb(c, "job_complete", &begin(c).await, "").await;
     assert_eq!(state(c, id).await, "succeeded");
     id
 }
@@ -60,13 +65,24 @@ async fn state(c: &Client, id: Uuid) -> String {
 async fn rows_of(c: &Client, id: Uuid) -> i64 {
     let sql = "select (select count(*) from tenure.executions where execution_id = $1) + (select count(*) from tenure.plans where execution_id = $1)
              + (select count(*) from tenure.steps where execution_id = $1) + (select count(*) from tenure.approvals where execution_id = $1)
-             + (select count(*) from tenure.execution_events where execution_id = $1)";
+             + (select count(*) from tenure.execution_events where execution_id = $1) + (select count(*) from tenure.step_runs where execution_id = $1)";
     get(c, sql, &[&id]).await
 }
 
 /// One look of the archive.
 async fn archived(c: &mut Client) -> Counts {
     archive::run_once(c).await.expect("a look")
+}
+
+/// What retention does by itself, with the settings as they come.
+async fn swept(c: &mut Client) -> retention::Counts {
+    retention::run_once(c).await.expect("a sweep")
+}
+
+/// The runs that the evidence of an execution tells of, line by line.
+async fn runs(c: &Client, id: Uuid) -> Vec<String> {
+    let sql = r#"select line from tenure.execution_evidence($1) where line like '%"kind": "attempt"%' order by n"#;
+    rows(c, sql, &[&id]).await.iter().map(|row| row.get(0)).collect()
 }
 
 async fn public_key(c: &mut Client) -> PublicKey {
@@ -80,7 +96,11 @@ async fn what_ended_ninety_days_ago_is_archived_with_all_that_proves_it_rejected
     let db = Db::open().await;
     let mut c = db.client().await;
     let (done, refused) = (succeeded(&c, "done").await, rejected(&c, "refused").await);
-    db.advance("89 days").await;
+    // As it goes in between: jobs are emptied, then dropped.
+    for days in ["31 days", "45 days", "13 days"] {
+        db.advance(days).await;
+        swept(&mut c).await;
+    }
     let young = succeeded(&c, "young").await;
     assert_eq!(archived(&mut c).await, Counts::default());
 
@@ -88,18 +108,127 @@ async fn what_ended_ninety_days_ago_is_archived_with_all_that_proves_it_rejected
     let counts = archived(&mut c).await;
     assert_eq!((counts.archived, counts.doubtful), (2, 0));
     let key = public_key(&mut c).await;
-    for (id, state) in [(done, "succeeded"), (refused, "rejected")] {
+    for (id, state, runs) in [(done, "succeeded", 1), (refused, "rejected", 0)] {
         assert_eq!(rows_of(&c, id).await, 0);
         let file = execution_archive_show(&c, id).await.expect("an archive");
         let verified = verify(file.as_bytes(), &key).expect("it verifies");
         assert_eq!(verified.evidence.head.execution_id, id.to_string());
         assert_eq!(verified.evidence.head.state, state);
-        assert_eq!(verified.evidence.steps.len(), 1);
+        assert_eq!(
+            (verified.evidence.steps.len(), verified.evidence.attempts.len()),
+            (1, runs)
+        );
     }
     assert_eq!(state(&c, young).await, "succeeded");
     assert_eq!(archived(&mut c).await, Counts::default());
     let unknown = try_rows(&c, "select * from tenure.execution_evidence($1)", &[&done]).await;
     raised(unknown, "execution_unknown");
+}
+
+/// Jobs are emptied after a week or a month, and gone after two; evidence is made after three, and tells every run with what came of it.
+/// Proves: S228. Guards: D100.
+#[tokio::test]
+async fn what_the_runs_of_steps_did_outlives_their_jobs() {
+    let db = Db::open().await;
+    let mut c = db.client().await;
+    let (id, _) = submitted(&c, "many runs", "read").await;
+    verb(
+        &c,
+        "job_fail",
+        &begin(&c).await,
+        ", 'the disk is full', 'transient', 'disk_full'",
+    )
+    .await;
+    db.advance("1 hour").await;
+    verb(&c, "job_snooze", &begin(&c).await, ", 60").await;
+    db.advance("1 hour").await;
+    verb(
+        &c,
+        "job_complete",
+        &begin(&c).await,
+        r#", '{"rows": 5}', 'a reference'"#,
+    )
+    .await;
+    let plain = enqueue(&c, "plain").await;
+    verb(&c, "job_complete", &begin(&c).await, r#", '{"rows": 6}'"#).await;
+    let told = runs(&c, id).await;
+    let all = told.join("\n");
+    assert_eq!(told.len(), 3, "{all}");
+    for part in ["the disk is full", "snoozed", r#""rows": 5"#, "a reference"] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+
+    let emptied = "select count(*) from tenure.jobs where cleaned_at is not null";
+    db.advance("8 days").await;
+    assert_eq!(swept(&mut c).await.cleaned, 2);
+    assert_eq!(get::<i64>(&c, emptied, &[]).await, 2);
+    assert_eq!(runs(&c, id).await, told, "emptied");
+    let kept: i64 = get(&c, "select count(*) from tenure.step_runs", &[]).await;
+    assert_eq!(kept, 3, "of {plain}, which is no step, nothing is kept");
+    db.advance("70 days").await;
+    assert!(swept(&mut c).await.partitions_dropped > 0);
+    let left = "select (select count(*) from tenure.jobs) + (select count(*) from tenure.attempts)";
+    assert_eq!(get::<i64>(&c, left, &[]).await, 0);
+    assert_eq!(runs(&c, id).await, told, "dropped");
+
+    db.advance("13 days").await;
+    assert_eq!(archived(&mut c).await.archived, 1);
+    assert_eq!(rows_of(&c, id).await, 0);
+    let file = execution_archive_show(&c, id).await.expect("an archive");
+    assert!(file.contains(&all), "archived:\n{file}");
+    verify(file.as_bytes(), &public_key(&mut c).await).expect("it verifies");
+}
+
+/// What was done under a verdict once more is another job of the same step, and told too.
+#[tokio::test]
+async fn the_runs_of_every_job_that_a_step_had_are_kept() {
+    let db = Db::open().await;
+    let mut c = db.client().await;
+    let text = plan("twice", "read").replace("\"id\"", "\"effects\":\"once\",\"id\"");
+    let text = tenure_core::Plan::read(&text).expect("a plan");
+    let made = one(&c, "select tenure.execution_submit($1)", &[&text.canonical()]).await;
+    let id: Uuid = made["execution_id"].as_str().expect("an id").parse().expect("an id");
+    let lost = begin(&c).await;
+    verb(&c, "job_fail", &lost, ", 'gone', 'permanent', 'x', 'lease'").await;
+    one(
+        &c,
+        "select tenure.execution_resolve($1, 'look', 'retry', 'nothing was done')",
+        &[&id],
+    )
+    .await;
+    // The first of them is emptied while the second waits.
+    db.advance("31 days").await;
+    swept(&mut c).await;
+    let again = begin(&c).await;
+    assert_ne!(lost.job_id, again.job_id);
+    verb(&c, "job_complete", &again, "").await;
+    let told = runs(&c, id).await;
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("gone"), "{told:?}");
+    db.advance("70 days").await;
+    swept(&mut c).await;
+    assert_eq!(runs(&c, id).await, told);
+}
+
+/// Whoever archives an execution takes with it what its runs did: nobody adds to that meanwhile, and nothing is emptied that was not kept.
+#[tokio::test]
+async fn jobs_of_an_execution_that_is_being_archived_are_emptied_the_next_time() {
+    let db = Db::open().await;
+    let mut c = db.client().await;
+    let (held, free) = (succeeded(&c, "held").await, succeeded(&c, "free").await);
+    let told = runs(&c, held).await;
+    db.advance("8 days").await;
+    let holder = db.direct().await;
+    run(&holder, "begin").await;
+    let hold = "select from tenure.executions where execution_id = $1 for update";
+    assert_eq!(rows(&holder, hold, &[&held]).await.len(), 1);
+    assert_eq!(swept(&mut c).await.cleaned, 1, "that of {free}");
+    run(&holder, "rollback").await;
+    assert_eq!(runs(&c, held).await, told);
+    db.advance("25 hours").await;
+    let again = [swept(&mut c).await.cleaned, swept(&mut c).await.cleaned];
+    assert_eq!(again.iter().sum::<i64>(), 1);
+    assert_eq!(runs(&c, held).await, told);
 }
 
 /// What was changed in the database is not put out of the way, and keeps nobody else waiting.
@@ -127,6 +256,77 @@ async fn an_execution_whose_evidence_does_not_verify_keeps_its_rows() {
     for id in changed {
         assert!(rows_of(&c, id).await > 0);
     }
+}
+
+/// Whoever looks for what is archived, or would retry it, is told where it is; a foreign tenant learns nothing.
+/// Proves: S201.
+#[tokio::test]
+async fn whoever_asks_for_an_archived_execution_is_led_to_its_evidence_and_its_plan() {
+    let db = Db::open().await;
+    let mut c = db.client().await;
+    let (failed, _) = submitted(&c, "failed", "read").await;
+    verb(&c, "job_fail", &begin(&c).await, ", 'no', 'permanent'").await;
+    let done = succeeded(&c, "done").await;
+    db.advance("91 days").await;
+    assert_eq!(archived(&mut c).await.archived, 2);
+    let sql = "select archived_at::text from tenure.execution_archives where execution_id = $1";
+    let when: String = get(&c, sql, &[&failed]).await;
+
+    let show = "select tenure.execution_show($1)";
+    for sql in [
+        show,
+        "select tenure.execution_retry($1)",
+        "select tenure.execution_cancel($1, 'x')",
+    ] {
+        let refusal = one(&c, sql, &[&failed]).await;
+        refused(&refusal, "execution_unknown");
+        let text = refusal.to_string();
+        for part in [
+            when.as_str(),
+            &format!("tenure execution export {failed}"),
+            &format!("tenure execution dead-letter show {failed}"),
+        ] {
+            assert!(text.contains(part), "{sql}: {part} is not in {refusal}");
+        }
+    }
+    let timeline = try_rows(&c, "select * from tenure.execution_timeline($1)", &[&done]).await;
+    let text = raised(timeline, "execution_unknown");
+    assert!(
+        text.contains(&format!("tenure execution export {done}")) && !text.contains("dead-letter"),
+        "{text}"
+    );
+    // What the dead letter carries is accepted.
+    let letter = one(&c, "select tenure.execution_dead_letter_show($1)", &[&failed]).await;
+    let plan = letter["plan"].as_str().expect("a plan");
+    assert_eq!(
+        one(&c, "select tenure.execution_submit($1)", &[&plan]).await["state"],
+        "running"
+    );
+
+    one(&c, "select tenure.tenant_create('other')", &[]).await;
+    let (_, foreign) = db.login(&["tenure_viewer"], "other", None).await;
+    let refusal = one(&foreign, show, &[&failed]).await;
+    refused(&refusal, "execution_unknown");
+    assert!(!refusal.to_string().contains("archived"), "{refusal}");
+}
+
+/// It is there, and comes next time.
+#[tokio::test]
+async fn an_execution_that_somebody_holds_is_busy_and_not_unknown() {
+    let db = Db::open().await;
+    let mut c = db.client().await;
+    let done = succeeded(&c, "done").await;
+    db.advance("91 days").await;
+    let holder = db.direct().await;
+    run(&holder, "begin").await;
+    let hold = "select from tenure.executions where execution_id = $1 for no key update";
+    assert_eq!(rows(&holder, hold, &[&done]).await.len(), 1);
+    let archive = "select tenure.execution_archive($1, '')";
+    refused(&one(&c, archive, &[&done]).await, "busy_try_again");
+    refused(&one(&c, archive, &[&Uuid::nil()]).await, "execution_unknown");
+    assert_eq!(archived(&mut c).await, Counts::default(), "nobody waits for it");
+    run(&holder, "rollback").await;
+    assert_eq!(archived(&mut c).await.archived, 1);
 }
 
 #[tokio::test]

@@ -4,19 +4,27 @@ use tokio_postgres::Client;
 
 use crate::fixture::{Db, get, rows, try_rows};
 
-/// The tables of the hot path: row-level security holds for readers, but is not forced on the owner's functions.
-const HOT: [&str; 12] = [
+/// The tables of the hot path, and the runs of steps, of which upkeep asks for all tenants: row-level security holds for readers, but is not forced on the owner's functions.
+const HOT: [&str; 20] = [
     "active",
     "attempts",
     "delayed",
     "events",
+    "execution_events",
+    "executions",
     "idempotency",
     "jobs",
     "kinds",
     "lanes",
     "leases",
+    "lock_targets",
+    "locks",
     "offers",
     "ready",
+    "step_marks",
+    "step_needs",
+    "step_runs",
+    "steps",
     "tunings",
 ];
 

@@ -1,6 +1,7 @@
 //! What stays when people and rows go, and the tables that are data: timeouts and dead letters.
 
 use serde_json::json;
+use tenure_core::limits::STEP_PROGRESS_LINES_MAX;
 
 use crate::approvals_scene::{
     act, as_owner, ask, ask_change, check_executions, decide, id, people, plan, state_of, submit, tick, work, work_all,
@@ -199,9 +200,16 @@ async fn the_key_of_a_partially_failed_execution_stays_taken_until_somebody_deci
     let taken = submit(&c, "eve", &text, ", p_key => 'k'").await;
     assert_eq!((&taken["duplicate"], id(&taken, "execution_id")), (&json!(true), first));
     act(&c, "pam").await;
-    one(&c, "select tenure.execution_close($1, 'done by hand')", &[&first]).await;
+    let close = "select tenure.execution_close($1, 'done by hand')";
+    assert_eq!(one(&c, close, &[&first]).await["key_held_by"], json!(null));
     let next = submit(&c, "eve", &text, ", p_key => 'k'").await;
     assert_eq!(next["duplicate"], false, "{next}");
+    act(&c, "pam").await;
+    assert_eq!(
+        one(&c, close, &[&first]).await["key_held_by"],
+        next["execution_id"],
+        "it is free no longer"
+    );
     refused(
         &one(
             &c,
@@ -220,6 +228,14 @@ async fn the_key_of_a_partially_failed_execution_stays_taken_until_somebody_deci
     assert_eq!(retried["carried"], 1, "{retried}");
     let other = submit(&c, "eve", &text, ", p_key => 'k'").await;
     assert_eq!(other["execution_id"], retried["execution_id"]);
+    act(&c, "pam").await;
+    let late = one(&c, close, &[&id(&next, "execution_id")]).await;
+    refused(&late, "already_replayed");
+    assert!(
+        late.to_string()
+            .contains(&retried["execution_id"].to_string().replace('"', "")),
+        "{late}"
+    );
     work_all(&c).await;
     assert_eq!(state_of(&c, id(&retried, "execution_id")).await, "succeeded");
     check_executions(&c).await;
@@ -239,6 +255,11 @@ async fn a_workflow_is_an_execution_and_its_steps_are_jobs_of_the_queue() {
     bulk["priority"] = json!("bulk");
     submit(&c, "eve", &bulk, "").await;
     let shown = one(&c, "select tenure.execution_show($1)", &[&first]).await;
+    assert_eq!(
+        shown.get("takes_locks"),
+        None,
+        "what is kept for speed is nobody's business"
+    );
     for (field, value) in [
         ("generator", json!("MOT:template")),
         ("correlation_id", json!("ticket 7")),
@@ -333,6 +354,7 @@ async fn the_tables_of_executions_hold_nothing_in_a_fresh_database() {
         "executions",
         "plans",
         "steps",
+        "step_runs",
         "approvals",
         "approval_rules",
         "locks",
@@ -349,4 +371,33 @@ async fn the_tables_of_executions_hold_nothing_in_a_fresh_database() {
         get::<i64>(&c, "select count(*) from tenure.timeout_policies", &[]).await,
         9
     );
+}
+
+/// A step may report as often as it likes; the story stays one that can be read.
+#[tokio::test]
+async fn a_step_that_reports_without_end_fills_no_story() {
+    const MORE: i64 = 20;
+    let (_db, c) = people().await;
+    let execution = id(
+        &submit(&c, "eve", &plan("p", &["a read", "b read"]), "").await,
+        "execution_id",
+    );
+    let lines = async |step: &str| -> i64 {
+        let sql = "select count(*) from tenure.execution_timeline($1) where kind = 'step_progress' and step_id = $2";
+        get(&c, sql, &[&execution, &step]).await
+    };
+    let (a, b) = (work(&c).await, work(&c).await);
+    for percent in 1..=STEP_PROGRESS_LINES_MAX + MORE {
+        verb(&c, "job_progress", &a, &format!(", '{{\"percent\": {percent}}}'")).await;
+    }
+    assert_eq!(lines("a").await, STEP_PROGRESS_LINES_MAX);
+    let known = "select progress ->> 'percent' from tenure.active where job_id = $1";
+    let percent: String = get(&c, known, &[&a.job_id]).await;
+    assert_eq!(percent, (STEP_PROGRESS_LINES_MAX + MORE).to_string(), "the job knows");
+    verb(&c, "job_progress", &b, ", '{\"percent\": 1}'").await;
+    assert_eq!(lines("b").await, 1, "each step has lines of its own");
+    verb(&c, "job_complete", &a, "").await;
+    verb(&c, "job_complete", &b, "").await;
+    assert_eq!(state_of(&c, execution).await, "succeeded");
+    check_executions(&c).await;
 }

@@ -130,6 +130,35 @@ async fn a_step_whose_worker_ran_out_of_time_lost_its_lease_or_panicked_is_unkno
     check_invariants(&c).await;
 }
 
+/// Claimed and never started: nothing was done. That is no case for a verdict, and whoever retries it runs it once.
+#[tokio::test]
+async fn a_step_whose_workers_vanished_before_it_began_says_that_nothing_ran_and_may_be_retried() {
+    let (db, c) = people().await;
+    let execution = start(&c, "a", "p", once()).await;
+    for state in ["running", "failed"] {
+        claim(&c, "w").await;
+        db.advance("1 hour").await;
+        assert_eq!(reap(&c).await.len(), 1);
+        assert_eq!(steps(&c, &[execution]).await, [state]);
+    }
+    let shown = one(&c, "select tenure.execution_show($1)", &[&execution]).await;
+    assert_eq!(
+        (&shown["state"], &shown["steps"][0]["error_code"]),
+        (&json!("failed"), &json!("never_started")),
+        "{shown}"
+    );
+    assert_eq!(shown["steps"][0]["started_at"], json!(null), "{shown}");
+    assert_eq!(told(&c, execution, "step_unknown").await, 0);
+    assert_ne!(take(&c, "ada", &["host:a"], 1).await["refused"], true, "it is free");
+    db.advance("2 seconds").await;
+    act(&c, "pam").await;
+    let again = one(&c, "select tenure.execution_retry($1)", &[&execution]).await;
+    work_all(&c).await;
+    assert_eq!(state_of(&c, id(&again, "execution_id")).await, "succeeded");
+    check_executions(&c).await;
+    check_invariants(&c).await;
+}
+
 /// What a step waits for tomorrow keeps no execution open that is over today.
 #[tokio::test]
 async fn an_execution_that_stops_after_a_failure_ends_with_its_time_though_a_retry_waits() {

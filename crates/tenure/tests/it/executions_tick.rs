@@ -5,7 +5,8 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::approvals_scene::{
-    act, ask, check_executions, decide, id, people, plan, state_of, story, submit, tick, told, work, work_all,
+    Asked, act, ask, check_executions, decide, id, people, plan, rule, state_of, story, submit, tick, told, work,
+    work_all,
 };
 use crate::fixture::{check_invariants, get, one, reap, refused, rows, run, verb};
 
@@ -215,7 +216,12 @@ async fn a_plan_that_names_an_executor_nobody_knows_is_refused_before_it_is_froz
     let (_db, c) = people().await;
     let mut text = plan("p", &["a read"]);
     text["steps"][0]["executor"] = json!("Nobody");
-    refused(&submit(&c, "eve", &text, "").await, "executor_unknown");
+    let refusal = submit(&c, "eve", &text, "").await;
+    refused(&refusal, "executor_unknown");
+    assert!(
+        refusal["what"].as_str().is_some_and(|it| it.contains("steps[0]")),
+        "{refusal}"
+    );
     let left: i64 = get(
         &c,
         "select (select count(*) from tenure.executions) + (select count(*) from tenure.plans)",
@@ -228,4 +234,76 @@ async fn a_plan_that_names_an_executor_nobody_knows_is_refused_before_it_is_froz
         decide(&c, "ada", &good, "approve", "").await["execution_state"],
         "running"
     );
+}
+
+/// What has to start before a moment is called off in that moment, though an approval of it would wait for longer; and nobody decides about it any more.
+/// Proves: S213.
+#[tokio::test]
+async fn a_window_that_passes_while_an_approval_is_awaited_calls_the_execution_off() {
+    let (db, c) = people().await;
+    let before = ", p_start_before => tenure.now() + interval '2 seconds'";
+    let asked = Asked::of(&submit(&c, "eve", &plan("p", &["a modify"]), before).await);
+    let waits = shown(&c, asked.execution).await["waiting_for"][0].to_string();
+    let until: String = get(&c, "select start_before::text from tenure.executions", &[]).await;
+    assert!(waits.contains(&until), "until when it may be decided: {waits}");
+    tick(&c).await;
+    assert_eq!(state_of(&c, asked.execution).await, "awaiting_approval");
+    let listed = "select count(*) from tenure.approval_list()";
+    assert_eq!(get::<i64>(&c, listed, &[]).await, 1);
+
+    // The moment has come, and nobody has looked yet.
+    db.advance("4 seconds").await;
+    assert_eq!(
+        get::<i64>(&c, listed, &[]).await,
+        0,
+        "nobody is offered what cannot be decided"
+    );
+    for decision in ["approve", "reject"] {
+        let late = decide(&c, "ada", &asked, decision, ", 'seen'").await;
+        refused(&late, "approval_expired");
+        assert!(late["what"].as_str().is_some_and(|it| it.contains(&until)), "{late}");
+    }
+    tick(&c).await;
+    let over = shown(&c, asked.execution).await;
+    assert_eq!(
+        (&over["state"], &over["reason_code"], &over["next_at"]),
+        (&json!("cancelled"), &json!("window_passed"), &json!(null)),
+        "{over}"
+    );
+    assert_eq!(over["approvals"][0]["state"], "withdrawn");
+    let late = decide(&c, "ada", &asked, "approve", "").await;
+    refused(&late, "approval_expired");
+    assert!(late["what"].as_str().is_some_and(|it| it.contains(&until)), "{late}");
+    check_executions(&c).await;
+}
+
+/// So is one whose plan is approved and whose first step is not; and where an approval had expired before, that is what happened.
+#[tokio::test]
+async fn a_window_that_passes_while_a_step_is_to_be_approved_calls_the_execution_off() {
+    let (db, c) = people().await;
+    rule(&c, "careful", json!({"level": 3, "expires_seconds": 600})).await;
+    let before = ", p_start_before => tenure.now() + interval '5 minutes'";
+    let asked = Asked::of(&submit(&c, "eve", &plan("p", &["a modify"]), before).await);
+    decide(&c, "ada", &asked, "approve", "").await;
+    let sql = "select approval_id from tenure.approvals where execution_id = $1 and step_number = 1";
+    let approval = get(&c, sql, &[&asked.execution]).await;
+    let step = Asked { approval, ..asked };
+    let later = ", p_start_before => tenure.now() + interval '1 hour'";
+    let expired = Asked::of(&submit(&c, "eve", &plan("q", &["a modify"]), later).await);
+    db.advance("6 minutes").await;
+    refused(&decide(&c, "ada", &step, "approve", "").await, "approval_expired");
+    tick(&c).await;
+    db.advance("1 hour").await;
+    tick(&c).await;
+    for (execution, reason) in [
+        (step.execution, "window_passed"),
+        (expired.execution, "approval_expired"),
+    ] {
+        let over = shown(&c, execution).await;
+        assert_eq!(
+            (&over["state"], &over["reason_code"]),
+            (&json!("cancelled"), &json!(reason))
+        );
+    }
+    check_executions(&c).await;
 }

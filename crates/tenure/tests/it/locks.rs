@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::approvals_race::sessions;
-use crate::approvals_scene::{act, check_executions, id, people, plan, rule, state_of, submit, tick, work, work_all};
+use crate::approvals_scene::{act, check_executions, id, people, plan, state_of, submit, tick, work, work_all};
 use crate::fixture::{all, check_invariants, claim_with, get, one, reap, refused, rows, run, verb};
 
 /// A plan of one step at this target, which goes without an approval.
@@ -86,6 +86,42 @@ async fn locks_by_hand_are_taken_all_or_none_and_kept_by_their_number() {
         fence(&next, 0) > b,
         "each holder has a greater number than the one before"
     );
+}
+
+/// Whoever names a lock twice does not stand in their own way, and is not told to break what nobody holds.
+/// Proves: S204.
+#[tokio::test]
+async fn a_lock_named_twice_counts_once_and_a_target_goes_not_together_with_an_action_at_it() {
+    let (_db, c) = people().await;
+    let taken = take(&c, "ada", &["host:c", "host:b:look", "host:c", "host:b:restart"], 60).await;
+    let parts: Vec<&str> = taken["locks"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{taken}"))
+        .iter()
+        .filter_map(|it| it["part"].as_str())
+        .collect();
+    assert_eq!(parts, ["host:b:look", "host:b:restart", "host:c"]);
+    let c_fence = fence(&taken, 2);
+    let renew = "select tenure.lock_renew(array['host:c', 'host:c'], $1, 120)";
+    let release = "select tenure.lock_release(array['host:c', 'host:c'], $1)";
+    refused(
+        &one(&c, release, &[&vec![c_fence, c_fence + 1]]).await,
+        "arguments_mismatched",
+    );
+    assert_eq!(one(&c, renew, &[&vec![c_fence; 2]]).await["renewed"], 1);
+    assert_eq!(one(&c, release, &[&vec![c_fence; 2]]).await["released"], 1);
+
+    for parts in [["host:d", "host:d:x"], ["host:d:x", "host:d"]] {
+        let both = take(&c, "ada", &parts, 60).await;
+        refused(&both, "name_invalid");
+        let text = both.to_string();
+        assert!(
+            text.contains("host:d:x") && text.contains("Name host:d alone"),
+            "{both}"
+        );
+    }
+    let held: i64 = get(&c, "select count(*) from tenure.locks", &[]).await;
+    assert_eq!(held, 2, "those of host:b, and none of host:d");
 }
 
 #[tokio::test]
@@ -386,73 +422,4 @@ async fn racing_for_a_lock_has_one_winner_and_crossing_orders_do_not_meet() {
             one(&c, "select tenure.lock_break($1, 'next round')", &[&part]).await;
         }
     }
-}
-
-/// Executions on two targets, taken in either order by many who submit, approve and work at the same time: no two steps of a
-/// target overlap, each has a greater number than the one before, and nothing is left behind.
-#[tokio::test]
-async fn two_executions_on_one_target_never_overlap() {
-    let (db, c) = people().await;
-    rule(&c, "free", json!({"level": 0})).await;
-    let submitters = sessions(&db, &["eve"; 4]).await;
-    let workers = sessions(&db, &["w"; 4]).await;
-    const EACH: usize = 8;
-    let texts: Vec<Vec<String>> = (0..submitters.len())
-        .map(|n| {
-            (0..EACH)
-                .map(|at| {
-                    let mut text = plan(&format!("p{n} {at}"), &["a modify", "b modify a", "c modify"]);
-                    let targets = if n % 2 == 0 { ["x", "y", "y"] } else { ["y", "x", "x"] };
-                    for (place, target) in targets.into_iter().enumerate() {
-                        text["steps"][place]["target_ref"] = json!(target);
-                    }
-                    text.to_string()
-                })
-                .collect()
-        })
-        .collect();
-    let submitting = submitters.iter().zip(&texts).map(async |(client, texts)| {
-        for text in texts {
-            let made = one(client, "select tenure.execution_submit($1)", &[&text.as_str()]).await;
-            assert_ne!(made["refused"], true, "{made}");
-        }
-    });
-    let open = "select count(*) < $1 or bool_or(ended_at is null) from tenure.executions";
-    let total = (EACH * submitters.len()) as i64;
-    let working = workers.iter().map(async |client| {
-        while get::<bool>(client, open, &[&total]).await {
-            for held in claim_with(client, "w", ", p_limit => 3, p_mode => 'started'").await {
-                assert_eq!(verb(client, "job_complete", &held, "").await["state"], "succeeded");
-            }
-            tick(client).await;
-        }
-    });
-    tokio::join!(all(submitting.collect()), all(working.collect()));
-    let states: Vec<String> = rows(&c, "select distinct state from tenure.executions", &[])
-        .await
-        .iter()
-        .map(|row| row.get(0))
-        .collect();
-    assert_eq!(states, ["succeeded"]);
-    let overlaps: i64 = get(
-        &c,
-        "select count(*) from tenure.steps a join tenure.steps b on b.lock_target = a.lock_target and (b.execution_id, b.step_number) <> (a.execution_id, a.step_number)
-          where a.started_at < b.ended_at and b.started_at < a.ended_at",
-        &[],
-    )
-    .await;
-    assert_eq!(overlaps, 0);
-    let disorder: i64 = get(
-        &c,
-        "select count(*) from (select s.fence, lag(s.fence) over (partition by s.lock_target order by s.started_at) as before from tenure.steps s) x where x.fence <= x.before",
-        &[],
-    )
-    .await;
-    assert_eq!(disorder, 0, "numbers grow in the order of the starts");
-    // Targets that were freed while somebody was in the way are looked at once more.
-    tick(&c).await;
-    let left: i64 = get(&c, "select (select count(*) from tenure.locks) + (select count(*) from tenure.step_marks) + (select count(*) from tenure.lock_targets where owing)", &[]).await;
-    assert_eq!(left, 0);
-    check_executions(&c).await;
-    check_invariants(&c).await;
 }

@@ -1,20 +1,23 @@
-//! A long line behind one target: whoever is next is found at once, and the line is served in its order.
+//! The order at a target: one at a time, whoever comes; and in a long line whoever is next is found at once, and served in its turn.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use tenure_core::limits::HAND_OVER_STEPS_MAX;
 use tokio_postgres::Client;
 
-use crate::approvals_scene::{act, check_executions, people, rule, submit, tick};
-use crate::fixture::{Db, claim_with, get, one, rows, run, verb};
+use crate::approvals_race::sessions;
+use crate::approvals_scene::{act, check_executions, people, plan, rule, submit, tick};
+use crate::fixture::{Db, all, check_invariants, claim_with, get, one, rows, run, verb};
 
 /// So many wait for one target: plans of this size, and a small one that is more urgent and comes last.
 const MANY: usize = 10_000;
 const STEPS: usize = 1000;
 const URGENT: usize = 50;
-/// So many of them are run: more than are urgent.
-const SERVED: i64 = 150;
 const FEW: usize = 10;
+/// Lines of plans of one step, both longer than what one hand-over sends away.
+const SHORT: usize = 120;
+const LONG: usize = 350;
 /// Counts may differ by what a page or a scan more or less brings, not by the length of the line.
 const SLACK: i64 = 10;
 
@@ -42,7 +45,7 @@ async fn line_up(c: &Client, target: &str, seconds: i32, plans: &[Value]) {
 }
 
 /// Rows that were read and written, table by table.
-type Touched = BTreeMap<String, (i64, i64)>;
+pub(crate) type Touched = BTreeMap<String, (i64, i64)>;
 
 /// What the session has not reported yet: what it did of late.
 async fn touched(c: &Client) -> Touched {
@@ -53,7 +56,7 @@ async fn touched(c: &Client) -> Touched {
 }
 
 /// Does something in a transaction of its own, and counts the rows that it touched.
-async fn measured<T>(c: &Client, work: impl AsyncFnOnce() -> T) -> (T, Touched) {
+pub(crate) async fn measured<T>(c: &Client, work: impl AsyncFnOnce() -> T) -> (T, Touched) {
     run(c, "begin").await;
     let before = touched(c).await;
     let done = work().await;
@@ -123,6 +126,23 @@ async fn behind(c: &Client, target: &str) -> i64 {
     get(c, sql, &[&target]).await
 }
 
+/// Plans of one step each, which have not started.
+fn singles(target: &str, count: usize) -> Vec<Value> {
+    (0..count)
+        .map(|n| crowd(target, &format!("{target} {n}"), 1, 0))
+        .collect()
+}
+
+/// Frees what pam took by hand, which hands it on; and the rows that it touched.
+async fn measured_break(c: &Client, target: &str) -> Touched {
+    act(c, "pam").await;
+    let sql = "select tenure.lock_break($1, 'free it')";
+    let part = format!("host:{target}");
+    let (broken, touched) = measured(c, async || one(c, sql, &[&part]).await).await;
+    assert_ne!(broken["refused"], true, "{broken}");
+    touched
+}
+
 async fn lined_up() -> (Db, Client) {
     let (db, c) = people().await;
     rule(&c, "free", json!({"level": 0, "target_types": ["host"]})).await;
@@ -158,13 +178,12 @@ async fn ten_thousand_behind_one_lock_start_in_order_and_the_next_costs_what_it_
     let end_many = measured_end(&c, "many").await;
     alike("an end that hands over", &end_few, &end_many);
 
-    serve(&c, "many", SERVED).await;
-    // One started by the tick, one by the measured end, and one by each end since.
-    let started = "select count(*) from tenure.steps where target_ref = 'many' and fence is not null";
-    assert_eq!(get::<i64>(&c, started, &[]).await, SERVED + 2);
+    serve(&c, "many", MANY as i64).await;
+    let started = "select count(distinct fence) from tenure.steps where target_ref = 'many' and state = 'succeeded'";
+    assert_eq!(get::<i64>(&c, started, &[]).await, MANY as i64);
+    // A greater number is a later start.
     let out_of_turn = "select count(*) from (
-        select row_number() over (order by s.fence nulls last, s.priority desc, s.blocked_order) as turn,
-               row_number() over (order by s.priority desc, e.created_at, s.step_number) as came
+        select row_number() over (order by s.fence) as turn, row_number() over (order by s.priority desc, e.created_at, s.step_number) as came
           from tenure.steps s join tenure.executions e on e.execution_id = s.execution_id where s.target_ref = 'many') t
          where t.turn <> t.came";
     assert_eq!(
@@ -173,6 +192,181 @@ async fn ten_thousand_behind_one_lock_start_in_order_and_the_next_costs_what_it_
         "by priority, then as they came"
     );
     let held: i64 = get(&c, "select count(*) from tenure.lock_list()", &[]).await;
-    assert_eq!(held, 1, "one at a time");
+    assert_eq!(held, 0, "nobody holds it any more");
     check_executions(&c).await;
+}
+
+/// Whoever frees a target pays for its share of those who may not start, not for all of them; what is left, later ticks see to.
+#[tokio::test]
+async fn a_freeze_that_meets_a_long_line_parks_it_little_by_little_and_its_order_is_kept() {
+    let (db, c) = lined_up().await;
+    line_up(&c, "short", 1000, &singles("short", SHORT)).await;
+    line_up(&c, "long", 1000, &singles("long", LONG)).await;
+    act(&c, "pam").await;
+    one(&c, "select tenure.execution_freeze('inventory')", &[]).await;
+    let short = measured_break(&c, "short").await;
+    let long = measured_break(&c, "long").await;
+    alike("a hand-over in a freeze", &short, &long);
+    let sent = HAND_OVER_STEPS_MAX as usize;
+    assert_eq!(behind(&c, "short").await, (SHORT - sent) as i64);
+    assert_eq!(behind(&c, "long").await, (LONG - sent) as i64);
+    for left in (1..LONG.div_ceil(sent)).rev() {
+        assert_ne!(behind(&c, "long").await, 0, "{left} more ticks");
+        tick(&c).await;
+    }
+    assert_eq!(behind(&c, "long").await, 0);
+    let parked = "select count(*) from tenure.executions where parked = 'freeze'";
+    assert_eq!(get::<i64>(&c, parked, &[]).await, (SHORT + LONG) as i64);
+    assert_eq!(tick(&c).await["handed_over"], 0, "nobody is owed anything");
+
+    act(&c, "pam").await;
+    one(&c, "select tenure.execution_unfreeze('done')", &[]).await;
+    for _ in 0..(SHORT + LONG).div_ceil(100) {
+        tick(&c).await;
+        db.advance("1 second").await;
+    }
+    assert_eq!(
+        behind(&c, "long").await,
+        LONG as i64 - 1,
+        "one has begun, the others wait"
+    );
+    serve(&c, "long", LONG as i64).await;
+    let out_of_turn = "select count(*) from (
+        select row_number() over (order by s.fence) as turn, row_number() over (order by e.created_at) as came
+          from tenure.steps s join tenure.executions e on e.execution_id = s.execution_id where s.target_ref = 'long' and s.state = 'succeeded') t
+         where t.turn <> t.came";
+    assert_eq!(get::<i64>(&c, out_of_turn, &[]).await, 0, "as they came");
+    let ran = "select count(*) from tenure.steps where target_ref = 'long' and state = 'succeeded'";
+    assert_eq!(get::<i64>(&c, ran, &[]).await, LONG as i64);
+    check_executions(&c).await;
+}
+
+/// Nor does a time that has passed for all of them.
+#[tokio::test]
+async fn a_long_line_whose_time_has_passed_is_called_off_little_by_little() {
+    let (db, c) = lined_up().await;
+    line_up(&c, "late", 1000, &[]).await;
+    for plan in singles("late", SHORT) {
+        let made = submit(
+            &c,
+            "eve",
+            &plan,
+            ", p_start_before => tenure.now() + interval '10 minutes'",
+        )
+        .await;
+        assert_eq!(made["state"], "approved", "{made}");
+    }
+    // Nobody ticks: whoever frees the target finds them all.
+    db.advance("11 minutes").await;
+    measured_break(&c, "late").await;
+    let called_off = "select count(*) from tenure.executions where reason_code = 'window_passed'";
+    assert_eq!(get::<i64>(&c, called_off, &[]).await, HAND_OVER_STEPS_MAX);
+    tick(&c).await;
+    assert_eq!(get::<i64>(&c, called_off, &[]).await, SHORT as i64);
+    assert_eq!(behind(&c, "late").await, 0);
+    check_executions(&c).await;
+}
+
+/// Nor one of which each is refused when its turn comes, and so hands the target on at once.
+#[tokio::test]
+async fn a_long_line_of_which_each_is_refused_is_gone_through_little_by_little() {
+    let (_db, c) = lined_up().await;
+    let mut plan = crowd("taken", "taken", LONG, 0);
+    plan["on_step_failure"] = json!("continue");
+    line_up(&c, "taken", 1000, &[plan]).await;
+    // Somebody has the keys that their jobs would have.
+    let other = one(&c, "select tenure.job_enqueue('other')", &[]).await;
+    let taken = format!(
+        "insert into tenure.idempotency (key_hash, job_id)
+         select tenure.key_hash(tenure.key_scope(s.tenant_id, s.kind), 'step ' || s.execution_id || ' ' || s.step_number), {}
+           from tenure.steps s where s.target_ref = 'taken'",
+        other["job_id"].to_string().replace('"', "'")
+    );
+    run(&c, &taken).await;
+    measured_break(&c, "taken").await;
+    let failed = "select count(*) from tenure.steps where target_ref = 'taken' and state = 'failed'";
+    let at_once: i64 = get(&c, failed, &[]).await;
+    assert!((1..=HAND_OVER_STEPS_MAX + 1).contains(&at_once), "{at_once} at once");
+    for _ in 0..LONG.div_ceil(HAND_OVER_STEPS_MAX as usize) {
+        tick(&c).await;
+    }
+    assert_eq!(get::<i64>(&c, failed, &[]).await, LONG as i64, "all in the end");
+    check_executions(&c).await;
+}
+
+/// Executions on two targets, taken in either order by many who submit, approve and work at the same time: no two steps of a
+/// target overlap in the ledger that the workers keep outside, each has a greater number than the one before, and nothing is left behind.
+#[tokio::test]
+async fn two_executions_on_one_target_never_overlap() {
+    let (db, c) = people().await;
+    run(
+        &c,
+        "create table public.ledger (line bigint generated always as identity, what text, target text, job_id uuid)",
+    )
+    .await;
+    rule(&c, "free", json!({"level": 0})).await;
+    let submitters = sessions(&db, &["eve"; 4]).await;
+    let workers = sessions(&db, &["w"; 4]).await;
+    const EACH: usize = 8;
+    let texts: Vec<Vec<String>> = (0..submitters.len())
+        .map(|n| {
+            (0..EACH)
+                .map(|at| {
+                    let mut text = plan(&format!("p{n} {at}"), &["a modify", "b modify a", "c modify"]);
+                    let targets = if n % 2 == 0 { ["x", "y", "y"] } else { ["y", "x", "x"] };
+                    for (place, target) in targets.into_iter().enumerate() {
+                        text["steps"][place]["target_ref"] = json!(target);
+                    }
+                    text.to_string()
+                })
+                .collect()
+        })
+        .collect();
+    let submitting = submitters.iter().zip(&texts).map(async |(client, texts)| {
+        for text in texts {
+            let made = one(client, "select tenure.execution_submit($1)", &[&text.as_str()]).await;
+            assert_ne!(made["refused"], true, "{made}");
+        }
+    });
+    let open = "select count(*) < $1 or bool_or(ended_at is null) from tenure.executions";
+    let total = (EACH * submitters.len()) as i64;
+    let working = workers.iter().map(async |client| {
+        while get::<bool>(client, open, &[&total]).await {
+            for held in claim_with(client, "w", ", p_limit => 3, p_mode => 'started'").await {
+                for what in ["began", "ended"] {
+                    let line = "insert into public.ledger (what, target, job_id) select $1, j.target_ref, j.job_id from tenure.jobs j where j.job_id = $2";
+                    rows(client, line, &[&what, &held.job_id]).await;
+                }
+                assert_eq!(verb(client, "job_complete", &held, "").await["state"], "succeeded");
+            }
+            tick(client).await;
+        }
+    });
+    tokio::join!(all(submitting.collect()), all(working.collect()));
+    let states: Vec<String> = rows(&c, "select distinct state from tenure.executions", &[])
+        .await
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
+    assert_eq!(states, ["succeeded"]);
+    // Whatever began at a target ended before the next began there.
+    let ledger = "select count(*), count(*) filter (where l.what = 'began' and l.before = 'began' or l.what = 'ended' and (l.before, l.who) is distinct from ('began', l.job_id))
+                    from (select l.*, lag(l.what) over at_target as before, lag(l.job_id) over at_target as who from public.ledger l
+                          window at_target as (partition by l.target order by l.line)) l";
+    let ledger = &rows(&c, ledger, &[]).await[0];
+    let (lines, overlaps): (i64, i64) = (ledger.get(0), ledger.get(1));
+    assert_eq!((lines, overlaps), (total * 6, 0));
+    let disorder: i64 = get(
+        &c,
+        "select count(*) from (select s.fence, lag(s.fence) over (partition by s.lock_target order by s.started_at) as before from tenure.steps s) x where x.fence <= x.before",
+        &[],
+    )
+    .await;
+    assert_eq!(disorder, 0, "numbers grow in the order of the starts");
+    // Targets that were freed while somebody was in the way are looked at once more.
+    tick(&c).await;
+    let left: i64 = get(&c, "select (select count(*) from tenure.locks) + (select count(*) from tenure.step_marks) + (select count(*) from tenure.lock_targets where owing)", &[]).await;
+    assert_eq!(left, 0);
+    check_executions(&c).await;
+    check_invariants(&c).await;
 }

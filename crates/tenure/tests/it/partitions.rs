@@ -188,6 +188,33 @@ async fn a_partition_waits_for_its_last_job_and_goes_with_its_attempts() {
     assert_eq!(bystander, 1);
 }
 
+/// What an execution would lose with it is seen under the lock, whatever became of the copies.
+/// Rule: 23.
+#[tokio::test]
+async fn a_partition_waits_for_runs_of_steps_that_are_kept_nowhere_else() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let plan = r#"{"purpose":"look","sla_class":"long","steps":[{"action":"look","action_class":"read","id":"a","target_ref":"x","target_type":"host"}]}"#;
+    let made = one(&c, "select tenure.execution_submit($1)", &[&plan]).await;
+    assert_eq!(made["state"], "running", "{made}");
+    let held = claim(&c, "w").await;
+    verb(&c, "job_complete", &held, "").await;
+    db.advance("70 days").await;
+    assert_eq!(one(&c, "select tenure.job_sweep()", &[]).await["cleaned"], 1);
+    run(
+        &c,
+        "begin; alter table tenure.step_runs disable trigger user; delete from tenure.step_runs",
+    )
+    .await;
+    let kept = upkeep(&c).await;
+    assert_eq!(kept["waiting"].as_array().map(Vec::len), Some(1), "{kept}");
+    run(&c, "rollback").await;
+    let gone = upkeep(&c).await;
+    assert_eq!(gone["waiting"], serde_json::json!([]), "{gone}");
+    let left: i64 = get(&c, "select count(*) from tenure.attempts", &[]).await;
+    assert_eq!(left, 0);
+}
+
 /// Rule: 24.
 #[tokio::test]
 async fn upkeep_gives_up_rather_than_wait_for_a_long_reader() {

@@ -320,7 +320,7 @@ async fn a_key_makes_no_key_that_reaches_further_than_itself() {
     .await;
     let bot: Uuid = get(&c, &format!("select tenure.key_check('botkey11', {SECRET})"), &[]).await;
     begin_as(&server, bot, "key_create").await;
-    for roles in ["array['approver'], 3", "array['viewer', 'admin']"] {
+    for roles in ["array['approver'], 3", "array['viewer', 'admin']", "array['viewer']"] {
         let made = one(
             &server,
             &format!("select tenure.key_create('of bound111', 'person11', {SECRET}, {roles})"),

@@ -303,3 +303,65 @@ async fn two_sweeps_do_not_walk_the_same_way() {
     run(&other, "commit").await;
     assert_eq!(sweep(&c).await["examined"], 0);
 }
+
+/// An execution that has failed.
+async fn failed(c: &Client, purpose: &str) -> Uuid {
+    let plan = json!({"purpose": purpose, "sla_class": "long", "steps": [
+        {"action": "look", "action_class": "read", "id": "a", "target_ref": purpose, "target_type": "host"}
+    ]});
+    let plan = tenure_core::Plan::read(&plan.to_string()).expect("a plan");
+    let made = one(c, "select tenure.execution_submit($1)", &[&plan.canonical()]).await;
+    let held = claim_with(c, "w", ", p_mode => 'started'").await.remove(0);
+    verb(c, "job_fail", &held, ", 'no', 'permanent'").await;
+    made["execution_id"].as_str().expect("an id").parse().expect("an id")
+}
+
+/// As those of jobs do, by the same setting.
+/// Proves: S117.
+#[tokio::test]
+async fn a_closed_dead_letter_of_an_execution_goes_when_its_time_is_over_and_an_open_one_never() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let (open, closed, late) = (
+        failed(&c, "open").await,
+        failed(&c, "closed").await,
+        failed(&c, "late").await,
+    );
+    let triage = "select tenure.execution_dead_letter_triage($1, $2)";
+    let letters = async || {
+        let sql = "select execution_id from tenure.execution_dead_letter_list(3650) order by execution_id";
+        let found = rows(&c, sql, &[]).await;
+        found.iter().map(|row| row.get::<_, Uuid>(0)).collect::<Vec<_>>()
+    };
+    one(&c, triage, &[&closed, &"closed"]).await;
+    one(&c, triage, &[&open, &"acknowledged"]).await;
+    db.advance("89 days").await;
+    assert_eq!(sweep(&c).await["dead_letters_removed"], 0);
+    one(&c, triage, &[&late, &"closed"]).await;
+    db.advance("2 days").await;
+    assert_eq!(sweep(&c).await["dead_letters_removed"], 1);
+    assert_eq!(
+        letters().await,
+        [open, late],
+        "90 days after it was closed, not after it failed"
+    );
+    refused(
+        &one(&c, "select tenure.execution_dead_letter_show($1)", &[&closed]).await,
+        "dead_letter_not_found",
+    );
+    one(&c, "select tenure.config_set('retention.dead_letters_days', '1')", &[]).await;
+    assert_eq!(sweep(&c).await["dead_letters_removed"], 1, "the setting counts");
+    assert_eq!(letters().await, [open]);
+
+    // At most so many at once.
+    for purpose in ["one", "two", "three"] {
+        let letter = failed(&c, purpose).await;
+        one(&c, triage, &[&letter, &"closed"]).await;
+    }
+    db.advance("2 days").await;
+    let mut removed = Vec::new();
+    for _ in 0..3 {
+        removed.push(one(&c, "select tenure.job_sweep(2)", &[]).await["dead_letters_removed"].clone());
+    }
+    assert_eq!(removed, [json!(2), json!(1), json!(0)]);
+}

@@ -26,7 +26,7 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "doctor", "metrics", "partition_list", "event_end", "subscription_list", "delivery_list",
         "schedule_list", "schedule_show", "schedule_slots", "schedule_at",
         "execution_show", "execution_plan", "execution_list", "step_list", "execution_timeline", "execution_difference", "execution_ended", "execution_preview", "execution_evidence",
-        "execution_archive_show", "execution_dead_letter_list", "execution_dead_letter_show", "approval_list", "approval_votes_of", "approval_rule_list", "lock_list", "lock_waiters",
+        "execution_archive_show", "execution_dead_letter_list", "execution_dead_letter_show", "approval_list", "approval_show", "approval_votes_of", "approval_rule_list", "lock_list", "lock_waiters",
         "timeout_policy_list", "evidence_key_list", "execution_moves",
     ]),
     (&[SERVER, ADMIN, OPERATOR, PRODUCER], &["execution_submit", "execution_withdraw", "execution_background"]),

@@ -78,7 +78,13 @@ async fn no_more_than_a_hundred_slots_wait() {
                  from tenure.planned_slots";
     let found = rows(&c, sql, &[]).await.remove(0);
     let counts: Vec<i64> = (0..4).map(|column| found.get(column)).collect();
-    assert_eq!(counts, [1, 100, 3, 1], "running, waiting, skipped, planned");
+    assert_eq!(
+        [counts[0], counts[1], counts[3]],
+        [1, 100, 1],
+        "running, waiting, planned"
+    );
+    // Time passes while this runs: there may be more of them.
+    assert!(counts[2] >= 3, "{} skipped", counts[2]);
     assert!(found.get::<_, bool>(4), "and those that came first wait");
 }
 

@@ -377,6 +377,7 @@ fn execution_attempts(e: &Executions) -> Vec<(&'static str, String)> {
         ("execution_dead_letter_list", none()),
         ("execution_dead_letter_show", format!("'{f}'")),
         ("approval_list", format!("'{w}', null")),
+        ("approval_show", format!("'{}'", e.approval)),
         ("approval_votes_of", format!("'{}'", e.approval)),
         ("approval_rule_list", none()),
         ("lock_list", none()),

@@ -6,7 +6,6 @@ use tenure::private::Cluster;
 use tenure::store::config;
 use tenure_core::codes;
 
-use super::load::KIND;
 use crate::cli::{migrate_to, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant};
 use crate::errors::{Outcome, refuse};
@@ -33,7 +32,13 @@ pub(super) struct Ground {
 
 impl Ground {
     /// A server of its own, unless an option or the environment names a database.
-    pub(super) async fn prepare(place: &Place, settings: &[Setting], yes: bool, out: Output) -> Outcome<Ground> {
+    /// There somebody must agree to what the run makes; none: they have.
+    pub(super) async fn prepare(
+        place: &Place,
+        settings: &[Setting],
+        makes: Option<&str>,
+        out: Output,
+    ) -> Outcome<Ground> {
         if let Choice::Private { default: true, .. } = place.choice()? {
             return Ground::start(place, settings, out).await;
         }
@@ -62,8 +67,8 @@ impl Ground {
                 format!("Open what is closed: tenure gate open {}", names.join(" ")),
             ));
         }
-        if !yes {
-            confirm(&url)?;
+        if let Some(makes) = makes {
+            confirm(&url, makes)?;
         }
         let url = in_tenant(&url, place.tenant()?.as_deref());
         Ok(Ground { url, own: None, out })
@@ -122,17 +127,17 @@ async fn migrated(place: &Place, url: &str, out: Output) -> Outcome {
 }
 
 /// Jobs with their history in somebody's database are not made unasked.
-fn confirm(url: &str) -> Outcome {
+fn confirm(url: &str, makes: &str) -> Outcome {
     let shown = masked(url);
     if !io::stdin().is_terminal() {
         return Err(refuse(
             codes::USAGE,
             format!("bench would write into {shown}, and wants a confirmation."),
-            format!("It makes jobs of the kind {KIND} and runs them; their history stays until retention cleans it."),
+            format!("It makes {makes} and runs them; their history stays until retention cleans it."),
             "Add --yes if that is what you want; without a database named, bench starts a server of its own.",
         ));
     }
-    let what = format!("bench makes jobs of the kind {KIND} in {shown} and runs them");
+    let what = format!("bench makes {makes} in {shown} and runs them");
     ask(
         &format!("{what}; their history stays until retention cleans it.\nGo on?"),
         "Nothing was written.",

@@ -107,17 +107,22 @@ impl Load {
         let payload_bytes = self
             .payload_bytes
             .within("payload_bytes", PAYLOAD_BYTES_MIN..=PAYLOAD_BYTES_MAX)?;
+        Producer::new(self.keys || (keys && !self.no_keys), payload_bytes)
+    }
+}
+
+impl Producer {
+    /// With or without keys, and with payloads of this size.
+    pub(super) fn new(keys: bool, payload_bytes: u32) -> Outcome<Producer> {
         Ok(Producer {
             run: Uuid::new_v4().simple().to_string()[..8].to_owned(),
-            keys: self.keys || (keys && !self.no_keys),
+            keys,
             payload_bytes,
             payload: Payload::new(payload_bytes as usize)?,
             made: AtomicU64::new(0),
         })
     }
-}
 
-impl Producer {
     /// The next jobs, all with this mark.
     pub(super) fn batch(&self, jobs: usize, mark: u32) -> Outcome<Vec<NewJob>> {
         let first = self.made.fetch_add(jobs as u64, Ordering::Relaxed) + 1;

@@ -5,6 +5,7 @@ mod course;
 mod crew;
 mod drain;
 mod enqueue;
+mod executions;
 mod ground;
 mod http;
 mod latency;
@@ -46,7 +47,8 @@ Examples:
   tenure bench steady --seconds 600
   tenure bench soak --rate 10000 --seconds 600
   tenure bench http
-  tenure bench schedules";
+  tenure bench schedules
+  tenure bench executions --batch 100";
 
 /// Measure how fast it is here
 #[derive(Debug, Args)]
@@ -81,6 +83,8 @@ enum Phase {
     Http(http::Http),
     /// Many schedules that are due in the same second, and many that are not due at all
     Schedules(schedules::Schedules),
+    /// Steps that follow each other in executions, beside plain jobs
+    Executions(executions::Executions),
 }
 
 impl Bench {
@@ -97,13 +101,14 @@ impl Bench {
         self.phase.check(on_own)?;
         // Listening begins before a server starts: a signal in between must not leave it behind.
         let mut stop = Stop::listen()?;
+        let makes = (!self.yes).then(|| self.phase.makes());
         let ground = tokio::select! {
-            ground = Ground::prepare(&place, &self.settings, self.yes, out) => ground?,
+            ground = Ground::prepare(&place, &self.settings, makes.as_deref(), out) => ground?,
             () = stop.asked() => return Err(Failure::Told(EXIT_INTERRUPTED)),
         };
         let measured = tokio::select! {
             report = self.phase.run(&place, &ground) => report,
-            () = stop.asked() => Err(interrupted(&ground)),
+            () = stop.asked() => Err(self.phase.interrupted(&ground)),
         };
         ground.stop().await?;
         measured?.print(out, self.markdown)
@@ -120,6 +125,7 @@ impl Phase {
             Phase::Soak(soak) => soak.check(),
             Phase::Http(http) => http.check(),
             Phase::Schedules(schedules) => schedules.check(),
+            Phase::Executions(executions) => executions.check(),
         }
     }
 
@@ -132,15 +138,28 @@ impl Phase {
             Phase::Soak(soak) => soak.run(place, ground).await,
             Phase::Http(http) => http.run(ground).await,
             Phase::Schedules(schedules) => schedules.run(ground).await,
+            Phase::Executions(executions) => executions.run(ground).await,
         }
     }
-}
 
-fn interrupted(ground: &Ground) -> Failure {
-    if !ground.is_own() {
-        ground.out.note(&format!(
-            "Jobs of the kind {KIND} may be left; `tenure bench drain --skip-enqueue` runs them."
-        ));
+    /// What is left in a database of the user's, until its retention.
+    fn makes(&self) -> String {
+        match self {
+            Phase::Schedules(_) => format!("schedules and jobs of the kind {KIND}"),
+            Phase::Executions(_) => format!("jobs of the kind {KIND}, {},", executions::MAKES),
+            _ => format!("jobs of the kind {KIND}"),
+        }
     }
-    Failure::Told(EXIT_INTERRUPTED)
+
+    fn interrupted(&self, ground: &Ground) -> Failure {
+        if !ground.is_own() {
+            ground.out.note(&format!(
+                "Jobs of the kind {KIND} may be left; `tenure bench drain --skip-enqueue` runs them."
+            ));
+            if let Phase::Executions(_) = self {
+                ground.out.note(executions::LEFT);
+            }
+        }
+        Failure::Told(EXIT_INTERRUPTED)
+    }
 }

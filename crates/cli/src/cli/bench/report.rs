@@ -183,6 +183,13 @@ pub(super) fn ratio(value: f64, other: f64) -> Option<f64> {
     (other > 0.0).then(|| round(value / other, 3))
 }
 
+/// Half of them are at most that.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
 /// With so many places.
 pub(super) fn decimal(value: f64, places: usize) -> String {
     format!("{value:.places$}")

@@ -11,7 +11,9 @@ use super::load::KIND;
 use crate::errors::Outcome;
 
 const VACUUM: &str = "vacuum (analyze) tenure.jobs, tenure.ready, tenure.delayed, tenure.active, tenure.leases, \
-                      tenure.attempts, tenure.idempotency, tenure.events, tenure.schedules, tenure.planned_slots";
+                      tenure.attempts, tenure.idempotency, tenure.events, tenure.schedules, tenure.planned_slots, \
+                      tenure.executions, tenure.steps, tenure.step_needs, tenure.execution_events, tenure.approvals, \
+                      tenure.locks, tenure.lock_targets";
 
 /// A connection for questions.
 pub(super) struct Server {
@@ -98,6 +100,11 @@ impl Server {
 
     /// Jobs of ours that wait or are held.
     pub(super) async fn left(&self) -> Outcome<i64> {
+        self.left_of(&[KIND]).await
+    }
+
+    /// Jobs of these kinds that wait or are held.
+    pub(super) async fn left_of(&self, kinds: &[&str]) -> Outcome<i64> {
         let row = self
             .client
             .query_typed_one(
@@ -105,8 +112,8 @@ impl Server {
                  (select count(*) from tenure.delayed d where d.lane = any (l.lanes)) + \
                  (select count(*) from tenure.active a where a.lane = any (l.lanes)) \
                  from (select array_agg(n.lane) as lanes from tenure.lanes n \
-                 where n.kind = $1 and n.tenant_id = tenure.current_tenant()) l",
-                &[(&KIND, Type::TEXT)],
+                 where n.kind = any ($1) and n.tenant_id = tenure.current_tenant()) l",
+                &[(&kinds, Type::TEXT_ARRAY)],
             )
             .await
             .map_err(tenure::Error::from)?;

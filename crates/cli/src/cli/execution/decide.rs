@@ -21,7 +21,7 @@ Example:
   tenure execution approve ID                  (in a terminal: shows the plan, and asks)
   tenure execution approve ID --hash HASH      (the hash of the plan that you have looked at)";
 
-/// Open approvals that are looked through for an id.
+/// Approvals of one execution that are looked through for the one that is meant.
 const APPROVALS_MAX: i32 = 1000;
 /// So many digits of the hash are typed by whoever approves at a terminal.
 const DIGITS: usize = 8;
@@ -155,7 +155,17 @@ async fn find(session: &mut Session, id: Uuid, step: Option<&str>) -> Outcome<Op
         found => found?,
     };
     if of_execution.is_empty() {
-        let open = list(session, None, Some("pending")).await?;
+        let itself = session
+            .ask(remote::approval_show(id), async |tx| {
+                approvals::approval_show(tx, id).await
+            })
+            .await;
+        let itself = match itself {
+            Err(Failure::Refused(refusal)) if refusal.is(codes::APPROVAL_UNKNOWN) => return Ok(None),
+            found => found?,
+        };
+        let execution = itself["execution_id"].as_str().and_then(|text| text.parse().ok());
+        let open = list(session, execution, Some("pending")).await?;
         return Ok(open.into_iter().find(|approval| approval.approval_id == id));
     }
     let meant = |approval: &&Approval| step.is_none() || approval.step_id.as_deref() == step;

@@ -12,6 +12,7 @@ use clap::Subcommand;
 use uuid::Uuid;
 
 use super::evidence::Export;
+use crate::cli::Behalf;
 use crate::connect::Session;
 use crate::errors::Outcome;
 
@@ -24,6 +25,8 @@ pub(crate) enum Execution {
     Preview {
         /// The file with the plan; - for standard input
         file: String,
+        #[command(flatten)]
+        behalf: Behalf,
     },
     /// List executions, newest first
     #[command(visible_alias = "ls")]
@@ -82,7 +85,7 @@ impl Execution {
     pub(super) async fn run(self, session: Session) -> Outcome {
         match self {
             Execution::Submit(submit) => submit.run(session).await,
-            Execution::Preview { file } => submit::preview(session, &file).await,
+            Execution::Preview { file, behalf } => submit::preview(session, &file, behalf).await,
             Execution::List(list) => list.run(session).await,
             Execution::Show { execution } => read::show(session, execution).await,
             Execution::Watch(watch) => watch.run(session).await,

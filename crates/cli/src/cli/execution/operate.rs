@@ -172,7 +172,10 @@ impl Close {
                 executions::execution_close(tx, execution, reason).await
             })
             .await?;
-        let sentence = format!("Execution {execution} is closed: its key is free again.");
+        let sentence = match done["key_held_by"].as_str() {
+            Some(other) => format!("Execution {execution} is closed; its key belongs to execution {other} now."),
+            None => format!("Execution {execution} is closed: its key is free again."),
+        };
         session.out.done(&sentence, &done, &["execution_id"])
     }
 }

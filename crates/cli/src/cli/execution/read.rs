@@ -2,7 +2,6 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use tenure::executions as told;
 use tenure::store::executions::{self, ExecutionFilter};
 use tenure::store::steps;
 use uuid::Uuid;
@@ -269,7 +268,7 @@ pub(super) fn took(ms: i64) -> String {
 pub(super) async fn show(mut session: Session, execution: Uuid) -> Outcome {
     let shown = session
         .ask(remote::execution_show(execution, AT_ONCE), async |tx| {
-            told::show(tx, execution).await
+            executions::execution_show(tx, execution).await
         })
         .await?;
     if session.out.format != Format::People {

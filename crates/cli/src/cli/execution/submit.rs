@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use tenure::store::executions::{self, Submission};
+use tenure_core::codes;
 use tenure_core::plan::Mode;
 use uuid::Uuid;
 
@@ -12,7 +13,7 @@ use crate::cli::Behalf;
 use crate::cli::job::{check_key, moment};
 use crate::cli::plan::read_plan;
 use crate::connect::Session;
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
 use crate::output::{Column, Format, json_of, shown};
 use crate::remote;
 use crate::values::{Number, json_object, short};
@@ -90,8 +91,14 @@ impl Submit {
             }
         }
         session.out.done(&told(&answer), &answer, &["execution_id"])?;
-        match &made.difference {
-            Some(difference) if session.out.format == Format::People => session.out.text(&told_difference(difference)),
+        if let (Some(difference), Format::People) = (&made.difference, session.out.format) {
+            session.out.text(&told_difference(difference))?;
+        }
+        // Whoever waited for its end goes on only after a success, as with `watch`.
+        match answer["state"].as_str() {
+            Some("failed" | "partially_failed" | "cancelled" | "rejected") if self.wait.is_some() => {
+                Err(Failure::Told(codes::EXIT_REFUSED))
+            }
             _ => Ok(()),
         }
     }
@@ -110,7 +117,7 @@ fn told(answer: &Value) -> String {
         _ => format!("Execution {id} is {}.", part("state")),
     };
     text.push_str(&format!("\nplan {}", part("plan_hash")));
-    for field in ["reason", "error_message"] {
+    for field in ["start_after", "start_before", "reason", "error_message"] {
         if !answer[field].is_null() {
             text.push_str(&format!("\n{field}: {}", part(field)));
         }
@@ -166,12 +173,13 @@ const PREVIEW_STEPS: &[Column] = &[
     Column("HELD BY", "held_by"),
 ];
 
-pub(super) async fn preview(mut session: Session, file: &str) -> Outcome {
+pub(super) async fn preview(mut session: Session, file: &str, behalf: Behalf) -> Outcome {
     let plan = read_plan(file)?;
     let mut preview = session
-        .ask(remote::execution_preview(&plan), async |tx| {
-            executions::execution_preview(tx, &plan).await
-        })
+        .ask(
+            remote::execution_preview(&plan, behalf.on_behalf_of.as_deref()),
+            async |tx| executions::execution_preview(tx, &plan, behalf.on_behalf_of.as_deref()).await,
+        )
         .await?;
     if session.out.format != Format::People {
         return session.out.object(&preview, PREVIEW_FIRST, &["plan_hash"]);

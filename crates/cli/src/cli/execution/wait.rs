@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use tenure::executions;
+use tenure::store::executions;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -38,7 +38,7 @@ pub(super) async fn settled(session: &mut Session, execution: Uuid, until: Insta
     loop {
         let shown = session
             .call(remote::execution_show(execution, left(until)), async |tx| {
-                executions::show(tx, execution).await
+                executions::execution_show(tx, execution).await
             })
             .await?;
         let left = left(until);

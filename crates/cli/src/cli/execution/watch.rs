@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use tenure::executions as told;
 use tenure::store::executions;
 use tenure_core::codes;
 use uuid::Uuid;
@@ -115,7 +114,7 @@ async fn tell(mut session: Session, execution: Uuid) -> Outcome {
 async fn look(session: &mut Session, execution: Uuid) -> Outcome<Value> {
     session
         .call(remote::execution_show(execution, AT_ONCE), async |tx| {
-            told::show(tx, execution).await
+            executions::execution_show(tx, execution).await
         })
         .await
 }

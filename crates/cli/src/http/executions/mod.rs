@@ -13,7 +13,6 @@ use axum::http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure::executions;
 use tenure::store::Timestamp;
 use tenure::store::executions::{self as stored, Submission, Submitted};
 use tenure_core::codes;
@@ -187,6 +186,8 @@ struct PreviewRequest {
     /// The plan.
     #[schema(value_type = Object)]
     plan: Box<RawValue>,
+    /// For whom it would be submitted: their rules hold too.
+    on_behalf_of: Option<String>,
 }
 
 /// Say what a plan would need: approvals, locks, time. Nothing is written
@@ -198,15 +199,15 @@ async fn execution_preview(
 ) -> Result<Json<Value>, Problem> {
     let plan = Plan::read(request.plan.get())?;
     let preview = server.call(&caller, "execution_preview", async |client| {
-        stored::execution_preview(client, &plan).await
+        stored::execution_preview(client, &plan, request.on_behalf_of.as_deref()).await
     });
     Ok(Json(preview.await?))
 }
 
 /// The execution as it is.
 async fn show(server: &Server, caller: &Caller, id: Uuid) -> Result<Value, Problem> {
-    let shown = server.calls(caller, "execution_show", async |client| {
-        executions::show(client, id).await
+    let shown = server.call(caller, "execution_show", async |client| {
+        stored::execution_show(client, id).await
     });
     shown.await
 }

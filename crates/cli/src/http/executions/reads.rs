@@ -31,7 +31,7 @@ pub(super) struct ListQuery {
     state: Option<String>,
     /// Only those of this requester.
     requested_by: Option<String>,
-    /// Only those that touch this target: `type:ref`, with `%` and `:` in the reference written `%25` and `%3A`.
+    /// Only those that touch this target: `type:ref` or `type:ref:action`, with `%` and `:` in the reference written `%25` and `%3A`.
     target: Option<String>,
     /// Where the page before ended: its `next`.
     before: Option<Uuid>,

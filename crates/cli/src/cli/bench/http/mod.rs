@@ -14,7 +14,7 @@ use self::served::Served;
 use self::way::Way;
 use super::ground::Ground;
 use super::load::{Load, Producer};
-use super::report::{Report, decimal, ratio, settings, thousands};
+use super::report::{Report, decimal, median, ratio, settings, thousands};
 use super::server::Server;
 use crate::errors::Outcome;
 use crate::output::Bar;
@@ -122,7 +122,7 @@ impl Http {
             ("enqueue", &by_http.enqueue, &by_sql.enqueue),
             ("claim and complete", &by_http.work, &by_sql.work),
         ] {
-            let (http_rate, sql_rate) = (median(http), median(sql));
+            let (http_rate, sql_rate) = (median(http).round(), median(sql).round());
             let part = ratio(http_rate, sql_rate);
             let field = name.replace(' ', "_");
             report.put(&field, &json!({"http": http, "sql": sql, "http_median": http_rate, "sql_median": sql_rate, "http_to_sql": part}))?;
@@ -134,7 +134,7 @@ impl Http {
             );
             report.facts.add(name, told);
         }
-        report.put("jobs_per_second", &median(&by_http.work))?;
+        report.put("jobs_per_second", &median(&by_http.work).round())?;
         served.stop().await;
         if plan.idle > 0 {
             idle::measure(ground, &server, plan.idle, plan.connections, &mut report).await?;
@@ -164,10 +164,4 @@ impl Plan {
         let work = done.iter().sum::<usize>() as f64 / began.elapsed().as_secs_f64();
         Ok((enqueue, work))
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default().round()
 }

@@ -17,7 +17,7 @@ use self::made::Made;
 use super::crew::Crew;
 use super::ground::Ground;
 use super::load::{KIND, Load, Producer};
-use super::report::{Report, decimal, ratio, round, settings, thousands};
+use super::report::{Report, decimal, median, ratio, round, settings, thousands};
 use super::server::Server;
 use crate::errors::Outcome;
 use crate::output::{Bar, Column};
@@ -260,10 +260,4 @@ async fn fire(client: &mut Client) -> Outcome<i64> {
             return Ok(started);
         }
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
