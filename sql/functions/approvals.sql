@@ -250,6 +250,7 @@ begin
   perform from tenure.lock_targets t
     join tenure.steps s on s.tenant_id = t.tenant_id and s.lock_target = t.target and s.execution_id = p_execution_id and s.step_number = any (p_numbers)
    order by t.tenant_id, t.target for no key update of t;
+  p_now := greatest(p_now, tenure.now());
   v_done := tenure.steps_dispatch(p_now, p_actor, array_fill(p_execution_id, array[cardinality(p_numbers)]), p_numbers, p_granted, false, '{}');
   perform tenure.executions_advance(p_now, p_actor, v_done.refused_execs, v_done.refused_numbers, array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.told);
 end

@@ -372,7 +372,7 @@ begin
   end if;
   if p_execution.parked is distinct from v_why then
     update tenure.executions e set parked = v_why where e.execution_id = p_execution.execution_id;
-    perform tenure.chain_append(p_now, 'policy', array[(p_execution.execution_id, 'execution_parked', null, jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.execution_told]);
+    perform tenure.chain_append(greatest(p_now, tenure.now()), 'policy', array[(p_execution.execution_id, 'execution_parked', null, jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.execution_told]);
   end if;
   -- Steps that stood in a line stand there no longer: they ask again when it starts.
   with left_line as (
@@ -445,6 +445,8 @@ begin
     update tenure.executions e set next_at = p_now + interval '500 milliseconds' where e.execution_id = any (v_go);
     return;
   end if;
+  -- They begin now, not when somebody asked for it: the targets may have been waited for.
+  p_now := greatest(p_now, tenure.now());
   select coalesce(array_agg(s.execution_id order by s.execution_id, s.step_number), '{}') as execs, coalesce(array_agg(s.step_number order by s.execution_id, s.step_number), '{}') as numbers into v_ready
     from tenure.steps s where s.execution_id = any (v_go) and s.state = 'waiting' and s.needs_left = 0;
   v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, false, '{}');

@@ -12,6 +12,7 @@ declare
   v_from text;
   v_to   text := case p_reason_code when 'rejected' then 'rejected' else 'cancelled' end;
 begin
+  p_now := greatest(p_now, tenure.now());
   select e.state into v_from from tenure.executions e where e.execution_id = p_execution_id;
   update tenure.approvals a set state = 'withdrawn', decided_at = greatest(p_now, a.created_at), decided_by = p_actor, reason = p_reason
    where a.execution_id = p_execution_id and (a.state = 'pending' or (a.state = 'approved' and a.consumed_at is null));
@@ -145,7 +146,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_exec   tenure.executions;
   v_state text; v_what text; v_why text; v_next text;
 begin
@@ -156,6 +157,7 @@ begin
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
+  v_now := tenure.now();
   if v_exec.ended_at is not null and v_exec.state <> 'cancelled' then
     perform tenure.refuse_execution_state(v_exec, 'cancelled', 'pending, awaiting_approval, approved, running', 'It is over; see its timeline.');
   elsif v_exec.state = 'running' and v_exec.stopping is distinct from 'cancelled' then
@@ -177,7 +179,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_exec   tenure.executions;
   v_state text; v_what text; v_why text; v_next text;
 begin
@@ -185,6 +187,7 @@ begin
   perform tenure.check_isolation();
   perform tenure.check_name('reason', p_reason);
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
+  v_now := tenure.now();
   if v_exec.requested_by <> v_caller.principal then
     perform tenure.refuse('not_permitted', format('Execution %s was requested by %s.', p_execution_id, v_exec.requested_by), 'Only who asked takes it back.', 'An operator cancels it: tenure.execution_cancel(execution, reason).');
   end if;
@@ -206,7 +209,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_exec   tenure.executions;
   v_step   tenure.steps;
   v_told   tenure.execution_told;
@@ -234,6 +237,11 @@ begin
   if p_verdict = 'retry' and v_exec.stopping is not null then
     perform tenure.refuse('state_conflict', format('Execution %s stops (%s).', p_execution_id, v_exec.stopping), 'Nothing more of it starts.', 'Say whether the step succeeded or failed.');
   end if;
+  -- The targets of what may follow, too.
+  if p_verdict <> 'retry' and not tenure.executions_hold(array[p_execution_id], array[v_step.job_id]) then
+    perform tenure.refuse('busy_try_again', 'Somebody is busy with a target of the step, or of one that follows it.', 'A transaction that takes or frees a lock there has not ended.', 'Try again.');
+  end if;
+  v_now := tenure.now();
   v_told := (p_execution_id, 'step_resolved', v_step.step_number, jsonb_strip_nulls(jsonb_build_object('verdict', p_verdict, 'reason', p_reason, 'on_behalf_of', nullif(p_on_behalf_of, ''),
     'result_hash', tenure.text_hash(p_result::text))))::tenure.execution_told;
   -- While nobody knew, its clock stood still; and a step that may run once more has the time for it.
@@ -250,8 +258,9 @@ begin
          error_code = case p_verdict when 'succeeded' then null when 'failed' then coalesce(s.error_code, 'outcome_unknown') end,
          error_message = case p_verdict when 'failed' then coalesce(s.error_message, p_reason) end
    where s.execution_id = p_execution_id and s.step_number = v_step.step_number;
+  -- At the very moment up to which its clock stood still.
+  perform tenure.chain_append(v_now, v_caller.principal, array[v_told]);
   if p_verdict = 'retry' then
-    perform tenure.chain_append(v_now, v_caller.principal, array[v_told]);
     -- The lock was kept: nobody overtakes. It is taken anew, under a greater number.
     delete from tenure.locks l where l.execution_id = p_execution_id and l.step_number = v_step.step_number;
     perform tenure.steps_go_on(v_now, v_caller.principal, p_execution_id, array[v_step.step_number], found or v_step.lock_target is null);
@@ -261,12 +270,8 @@ begin
       perform tenure.lock_freed(v_now, v_caller.principal, v_exec.tenant_id, v_step.lock_target);
     end if;
   else
-    -- The targets of what may follow, too.
-    if not tenure.executions_hold(array[p_execution_id], array[v_step.job_id]) then
-      perform tenure.refuse('busy_try_again', 'Somebody is busy with a target of the step, or of one that follows it.', 'A transaction that takes or frees a lock there has not ended.', 'Try again.');
-    end if;
     perform tenure.executions_advance(v_now, v_caller.principal, array[p_execution_id], array[v_step.step_number], array[p_verdict],
-      array[v_told, (p_execution_id, case p_verdict when 'succeeded' then 'step_completed' else 'step_failed' end, v_step.step_number, jsonb_build_object('by_verdict', true))::tenure.execution_told]);
+      array[(p_execution_id, case p_verdict when 'succeeded' then 'step_completed' else 'step_failed' end, v_step.step_number, jsonb_build_object('by_verdict', true))::tenure.execution_told]);
   end if;
   perform tenure.executions_schedule(v_now, array[p_execution_id]);
   return (select jsonb_build_object('execution_id', e.execution_id, 'state', e.state, 'step_id', p_step_id,
@@ -286,7 +291,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_old    tenure.executions;
   v_new    tenure.executions;
   v_plan   tenure.plans;
@@ -302,6 +307,7 @@ begin
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
   v_old := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
+  v_now := tenure.now();
   if v_old.state not in ('failed', 'partially_failed', 'cancelled') then
     perform tenure.refuse_execution_state(v_old, 'retried', 'failed, partially_failed, cancelled', case v_old.state when 'succeeded' then 'Submit the plan again.' when 'rejected' then 'Change the plan, and submit it.' else 'Wait for its end, or cancel it.' end);
   end if;
@@ -356,7 +362,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_exec   tenure.executions;
   v_state text; v_what text; v_why text; v_next text;
 begin
@@ -364,6 +370,7 @@ begin
   perform tenure.check_isolation();
   perform tenure.check_name('reason', p_reason);
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
+  v_now := tenure.now();
   if v_exec.state <> 'partially_failed' then
     perform tenure.refuse_execution_state(v_exec, 'closed', 'partially_failed', 'Only the key of a partially failed execution stays taken for somebody to decide.');
   end if;

@@ -157,7 +157,7 @@ begin
   end if;
   perform from tenure.executions e where e.execution_id = v_step.execution_id for no key update skip locked;
   if found then
-    perform tenure.chain_append(p_now, p_actor, array[(v_step.execution_id, 'step_progress', v_step.step_number, p_progress)::tenure.execution_told]);
+    perform tenure.chain_append(greatest(p_now, tenure.now()), p_actor, array[(v_step.execution_id, 'step_progress', v_step.step_number, p_progress)::tenure.execution_told]);
   end if;
 end
 $$;
@@ -174,6 +174,8 @@ as $$
 declare
   v_over record;
 begin
+  -- What is handed on is handed on now, however long they were waited for: no hold of a target begins before the one before it was over.
+  p_now := greatest(p_now, tenure.now());
   with ended as materialized (
     select s.place, s.execution_id, s.step_number, a.final, a.run, a.attempt, a.owner, a.state, a.outcome, a.leased_at, a.started_at, a.ended_at, a.next_due, a.result, a.result_ref, a.error_code, a.error_class,
            coalesce(a.error_message, a.reason) as error_message, octet_length(a.result::text) as result_bytes,
@@ -217,7 +219,7 @@ end
 $$;
 
 -- Goes on from steps that are over or unknown: stops or skips what cannot follow, dispatches what can, hands their locks on, and ends executions of which nothing is open.
--- The caller holds the executions, has written the states of these steps, and has a line to tell for each.
+-- The caller holds the executions and the targets, has written the states of these steps, and has a line to tell for each.
 create or replace function tenure.executions_advance(p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) returns void
 language plpgsql
 set jit = off
@@ -276,6 +278,8 @@ begin
     end if;
     v_states := array_fill('failed'::text, array[cardinality(v_execs)]);
   end loop;
+  -- Whoever was handed a target was held after the clock was read, and may have been told of since: no line of a story is older than the one before it.
+  p_now := greatest(p_now, tenure.now());
   perform tenure.chain_append(p_now, p_actor, tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_told)));
   if cardinality(v_stop) > 0 then
     perform tenure.jobs_withdraw(p_now, p_actor, v_stop);

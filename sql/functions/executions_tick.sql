@@ -61,6 +61,7 @@ declare
   v_approval tenure.approvals;
   v_did      text := 'looked';
 begin
+  p_now := greatest(p_now, tenure.now());
   -- It had to start, and nobody decided: that comes first, unless an approval of it had expired before.
   if p_execution.started_at is null and p_execution.start_before <= p_now and p_execution.state in ('pending', 'awaiting_approval', 'approved')
      and not exists (select from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending' and a.expires_at <= p_execution.start_before) then
@@ -123,7 +124,6 @@ declare
   v_sum     jsonb := '{"followed": 0, "handed_over": 0, "expired_locks": 0, "looked": 0, "started": 0, "expired": 0, "escalated": 0, "timed_out": 0}';
   v_row     record;
   v_exec    tenure.executions;
-  v_hand    record;
   v_did     text;
   v_what    text;
 begin
@@ -167,8 +167,7 @@ begin
       select v_now, v_row.tenant_id, 'lock.expired', 'policy', g.lock_key, jsonb_build_object('owner', g.owner, 'fence', g.fence) from gone g
     )
     select jsonb_set(v_sum, '{expired_locks}', to_jsonb((v_sum ->> 'expired_locks')::integer + count(*)::integer)) into v_sum from gone;
-    v_hand := tenure.lock_hand_over(v_now, 'policy', v_row.tenant_id, v_row.target, '{}');
-    perform tenure.executions_advance(v_now, 'policy', v_hand.refused_execs, v_hand.refused_numbers, array_fill('failed'::text, array[cardinality(v_hand.refused_execs)]), v_hand.told);
+    perform tenure.lock_freed(v_now, 'policy', v_row.tenant_id, v_row.target);
     if v_row.owing then
       v_sum := jsonb_set(v_sum, '{handed_over}', to_jsonb((v_sum ->> 'handed_over')::integer + 1));
     end if;

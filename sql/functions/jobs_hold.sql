@@ -37,7 +37,7 @@ begin
 
   with begun as (
     update tenure.active a
-       set started_at = v_now,
+       set started_at = greatest(v_now, a.due),
            run_until = (select v_now + make_interval(secs => j.run_timeout_seconds) from tenure.jobs j where j.job_id = a.job_id),
            hold_until = (select v_now + make_interval(secs => l.lease_seconds * (1.0 + j.renewals_max))
                            from tenure.jobs j, tenure.leases l where j.job_id = a.job_id and l.token = a.token and l.lane = a.lane)

@@ -183,7 +183,8 @@ begin
           delete from tenure.ready r where r.ctid = any (array(select p.ctid from picked p))
         ), held as (
           insert into tenure.active (job_id, token, lane, run, attempt, due, started_at, limited, run_until, hold_until)
-          select p.job_id, v_token, v_lane, p.run, p.attempt, p.due, v_started, v_limited,
+          -- What came due after the clock was read starts when it came due, not before.
+          select p.job_id, v_token, v_lane, p.run, p.attempt, p.due, case when v_started < p.due then p.due else v_started end, v_limited,
                  case when l.timed then (select v_started + make_interval(secs => j.run_timeout_seconds) from tenure.jobs j where j.job_id = p.job_id) end,
                  case when l.timed then (select v_started + v_lease * (1.0 + j.renewals_max) from tenure.jobs j where j.job_id = p.job_id) end
             from (select (select n.timed from tenure.lanes n where n.lane = v_lane) as timed offset 0) l

@@ -49,7 +49,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_lock   record;
   v_held   record;
   v_taken  jsonb := '[]';
@@ -61,6 +61,8 @@ begin
     perform tenure.check_name('reason', p_reason);
   end if;
   for v_lock in select l.* from tenure.locks_hold(v_caller.tenant_id, p_parts) l loop
+    -- Read when the targets are held: they may have been waited for, and the time of a lock begins when it is had.
+    v_now := coalesce(v_now, tenure.now());
     delete from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and l.execution_id is null and l.expires_at <= v_now;
     select l.owner, l.fence, l.expires_at, l.lock_key into v_held from tenure.locks l
      where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and (l.action in ('', v_lock.action) or v_lock.action = '') limit 1;
@@ -102,7 +104,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_lock   record;
   v_state text; v_what text; v_why text; v_next text;
 begin
@@ -110,6 +112,7 @@ begin
   perform tenure.check_number('The seconds', p_seconds, 1, tenure.limit_of('lease_seconds_max'));
   perform tenure.check_fences(p_parts, p_fences);
   for v_lock in select l.* from tenure.locks_hold(v_caller.tenant_id, p_parts) l loop
+    v_now := coalesce(v_now, tenure.now());
     perform tenure.check_lock(v_now, v_caller.tenant_id, v_caller.principal, v_lock.part, v_lock.target, v_lock.action, p_fences[v_lock.place]);
     update tenure.locks l set expires_at = v_now + make_interval(secs => p_seconds) where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and l.action = v_lock.action;
   end loop;
@@ -140,7 +143,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_lock   record;
   v_key    text;
   v_state text; v_what text; v_why text; v_next text;
@@ -148,6 +151,7 @@ begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_fences(p_parts, p_fences);
   for v_lock in select l.* from tenure.locks_hold(v_caller.tenant_id, p_parts) l loop
+    v_now := coalesce(v_now, tenure.now());
     perform tenure.check_lock(v_now, v_caller.tenant_id, v_caller.principal, v_lock.part, v_lock.target, v_lock.action, p_fences[v_lock.place]);
     delete from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and l.action = v_lock.action returning l.lock_key into v_key;
     perform tenure.emit(v_now, v_caller.tenant_id, 'lock.released', v_caller.principal, null, v_key, jsonb_build_object('fence', p_fences[v_lock.place]));
@@ -160,13 +164,14 @@ exception when others then
 end
 $$;
 
--- Hands a target that was freed by hand to who is next. The caller holds it.
+-- Hands a target that was freed to who is next. The caller holds it.
 create or replace function tenure.lock_freed(p_now timestamptz, p_actor text, p_tenant_id integer, p_target text) returns void
 language plpgsql
 as $$
 declare
   v_hand record;
 begin
+  p_now := greatest(p_now, tenure.now());
   v_hand := tenure.lock_hand_over(p_now, p_actor, p_tenant_id, p_target, '{}');
   perform tenure.executions_advance(p_now, p_actor, v_hand.refused_execs, v_hand.refused_numbers, array_fill('failed'::text, array[cardinality(v_hand.refused_execs)]), v_hand.told);
 end
@@ -179,7 +184,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
+  v_now    timestamptz;
   v_read   record;
   v_lock   tenure.locks;
   v_step   tenure.steps;
@@ -196,6 +201,9 @@ begin
   if v_lock.execution_id is not null then
     -- Executions before targets, as everybody does.
     perform tenure.execution_locked(v_caller.tenant_id, v_lock.execution_id);
+  end if;
+  v_now := tenure.now();
+  if v_lock.execution_id is not null then
     select s.* into v_step from tenure.steps s where s.execution_id = v_lock.execution_id and s.step_number = v_lock.step_number;
     perform tenure.chain_append(v_now, v_caller.principal, array[(v_lock.execution_id, 'lock_broken', v_lock.step_number, jsonb_build_object('lock_key', v_lock.lock_key, 'fence', v_lock.fence, 'reason', p_reason))::tenure.execution_told]);
     if v_step.state = 'running' then

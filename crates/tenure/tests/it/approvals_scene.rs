@@ -193,6 +193,24 @@ pub(crate) async fn check_executions(c: &Client) {
                            or (v.body::jsonb ->> 'seq')::integer <> v.seq or v.body::jsonb ->> 'kind' <> v.kind)",
         ),
         (
+            "a line of a story that is older than the one before it",
+            "select v.execution_id || '/' || v.seq from (
+               select v.*, lag(v.at) over (partition by v.execution_id order by v.seq) as before from tenure.execution_events v) v
+              where v.at < v.before",
+        ),
+        (
+            // After a break nobody knows when the one before was over; what was carried ran elsewhere.
+            "a hold of a whole target that began, as it is recorded, before the one before it was over",
+            "select s.execution_id || '/' || s.step_id from (
+               select s.*, lag(s.ended_at) over (partition by s.tenant_id, s.lock_target order by s.fence) as before
+                 from tenure.steps s where s.lock_action = '' and s.fence is not null and s.verdict_by is null) s
+              where least(s.queued_at, s.started_at) < s.before",
+        ),
+        (
+            "a step that began before it could",
+            "select s.execution_id || '/' || s.step_id from tenure.steps s where s.carried_from is null and s.started_at < s.queued_at and s.attempt = 1 and s.dispatches = 1",
+        ),
+        (
             "counters that are not those of the steps",
             "select e.execution_id::text from tenure.executions e
                cross join lateral (

@@ -51,6 +51,7 @@ mod leases;
 mod limits;
 mod locks;
 mod locks_order;
+mod locks_times;
 mod locks_waits;
 mod metrics;
 mod metrics_executions;

@@ -1,0 +1,119 @@
+//! What is recorded of holds never overlaps, whoever waited for whom: whoever had to wait for an execution or a target reads the clock when it has it.
+
+use serde_json::json;
+use tokio_postgres::Client;
+
+use crate::approvals_race::sessions;
+use crate::approvals_scene::{check_executions, id, people, plan, rule, submit, tick, work};
+use crate::fixture::{Claimed, Db, claim_with, enqueue, get, one, run, until_blocked, verb};
+use crate::locks::{at, fence, start, take};
+
+/// A step that has the target `x`, and nobody behind it.
+async fn held() -> (Db, Client, Claimed) {
+    let (db, c) = people().await;
+    rule(&c, "free", json!({"level": 0})).await;
+    start(&c, "x", "first", json!({})).await;
+    let held = work(&c).await;
+    (db, c, held)
+}
+
+/// The clock as it is while somebody has the target and others wait.
+const MEANWHILE: &str = "select extract(epoch from tenure.now())::float8";
+
+/// Rule: 12.
+#[tokio::test]
+async fn a_plan_that_waited_for_a_target_begins_when_it_has_it() {
+    let (db, c, held) = held().await;
+    let both = sessions(&db, &["w", "eve"]).await;
+    run(&both[0], "begin").await;
+    assert_eq!(verb(&both[0], "job_complete", &held, "").await["state"], "succeeded");
+    let text = at("x", "second", json!({})).to_string();
+    let (made, meanwhile) = tokio::join!(
+        async { one(&both[1], "select tenure.execution_submit($1)", &[&text.as_str()]).await },
+        async {
+            until_blocked(&c, "execution_submit").await;
+            let meanwhile: f64 = get(&c, MEANWHILE, &[]).await;
+            run(&both[0], "commit").await;
+            meanwhile
+        }
+    );
+    assert_eq!(made["state"], "running", "{made}");
+    let sql = "select extract(epoch from least(l.acquired_at, s.queued_at, e.started_at))::float8
+                 from tenure.locks l join tenure.steps s using (execution_id, step_number) join tenure.executions e on e.execution_id = s.execution_id";
+    let began: f64 = get(&c, sql, &[]).await;
+    assert!(began >= meanwhile, "{began} is before {meanwhile}");
+    verb(&c, "job_complete", &work(&c).await, "").await;
+    check_executions(&c).await;
+}
+
+/// Rule: 12.
+#[tokio::test]
+async fn a_lock_by_hand_that_was_waited_for_lasts_from_when_it_is_had() {
+    let (db, c) = people().await;
+    let both = sessions(&db, &["ada", "bob"]).await;
+    let first = take(&c, "ada", &["host:x"], 60).await;
+    run(&both[0], "begin").await;
+    let release = "select tenure.lock_release(array['host:x'], array[$1::bigint])";
+    let released = one(&both[0], release, &[&fence(&first, 0)]).await;
+    assert_eq!(released["released"], 1, "{released}");
+    let (taken, meanwhile) = tokio::join!(
+        one(&both[1], "select tenure.lock_acquire(array['host:x'], 60)", &[]),
+        async {
+            until_blocked(&c, "lock_acquire").await;
+            let meanwhile: f64 = get(&c, MEANWHILE, &[]).await;
+            run(&both[0], "commit").await;
+            meanwhile
+        }
+    );
+    assert!(fence(&taken, 0) > fence(&first, 0), "{taken}");
+    let sql = "select extract(epoch from least(l.acquired_at, l.expires_at - interval '60 seconds'))::float8 from tenure.locks l";
+    let had: f64 = get(&c, sql, &[]).await;
+    assert!(had >= meanwhile, "{had} is before {meanwhile}");
+}
+
+/// One who waits for an execution, while another who has it tells something: the later line is not the older one. Rule: 12.
+#[tokio::test]
+async fn a_line_that_waited_for_another_is_not_older() {
+    for late in ["job_complete", "execution_cancel"] {
+        let (db, c) = people().await;
+        rule(&c, "free", json!({"level": 0})).await;
+        let made = submit(&c, "eve", &plan("two", &["a read", "b read"]), "").await;
+        let execution = id(&made, "execution_id");
+        let held = claim_with(&c, "w", ", p_limit => 2, p_mode => 'started'").await;
+        assert_eq!(held.len(), 2, "{made}");
+        let both = sessions(&db, &["w", "pam"]).await;
+        run(&both[0], "begin; select from tenure.executions for no key update").await;
+        let waits = async {
+            match late {
+                "job_complete" => verb(&both[1], "job_complete", &held[1], "").await,
+                _ => one(&both[1], "select tenure.execution_cancel($1, 'enough')", &[&execution]).await,
+            }
+        };
+        let (answer, ()) = tokio::join!(waits, async {
+            until_blocked(&c, late).await;
+            verb(&both[0], "job_complete", &held[0], "").await;
+            run(&both[0], "commit").await;
+        });
+        assert_ne!(answer["refused"], true, "{answer}");
+        tick(&c).await;
+        check_executions(&c).await;
+    }
+}
+
+/// A claim reads the clock, and what it takes may have come due since then; or the clock was set back. Rule: 12.
+#[tokio::test]
+async fn a_job_never_starts_before_it_came_due() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for mode in ["started", "leased"] {
+        enqueue(&c, "a").await;
+        db.advance("-10 seconds").await;
+        let held = claim_with(&c, "w", &format!(", p_mode => '{mode}'")).await.remove(0);
+        if mode == "leased" {
+            verb(&c, "job_start", &held, "").await;
+        }
+        let early = "select a.started_at < j.created_at from tenure.active a join tenure.jobs j on j.job_id = a.job_id where a.job_id = $1";
+        assert!(!get::<bool>(&c, early, &[&held.job_id]).await, "{mode}");
+        assert_eq!(verb(&c, "job_complete", &held, "").await["state"], "succeeded");
+    }
+}
