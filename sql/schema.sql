@@ -469,6 +469,11 @@ CREATE FUNCTION tenure.check_config_key(p_key text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_counts_once(uuid, text, text[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_counts_once(p_approval_id uuid, p_decision text, p_names text[], p_makers text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_driven(tenure.caller_identity, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_executor text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -1224,6 +1229,11 @@ CREATE FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor 
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- executions_startable(timestamp with time zone, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_startable(p_now timestamp with time zone, p_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
 CREATE FUNCTION tenure.executor_beat(p_name text, p_executor text, p_status text DEFAULT 'ok'::text, p_current_job_id uuid DEFAULT NULL::uuid, p_metadata jsonb DEFAULT '{}'::jsonb, p_instance uuid DEFAULT NULL::uuid) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1597,7 +1607,7 @@ CREATE FUNCTION tenure.key_hash(p_scope text, p_key text) RETURNS uuid
     AS $$...$$;
 
 -- key_list(); Type: FUNCTION
-CREATE FUNCTION tenure.key_list() RETURNS TABLE(prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text, created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, revoked_at timestamp with time zone, revoked_by text, last_used_at timestamp with time zone)
+CREATE FUNCTION tenure.key_list() RETURNS TABLE(prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text, created_at timestamp with time zone, created_by text, makers text[], expires_at timestamp with time zone, revoked_at timestamp with time zone, revoked_by text, last_used_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -5422,6 +5432,9 @@ REVOKE ALL ON FUNCTION tenure.check_claim(p_caller tenure.caller_identity, p_tun
 -- FUNCTION check_config_key(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_config_key(p_key text) FROM PUBLIC;
 
+-- FUNCTION check_counts_once(p_approval_id uuid, p_decision text, p_names text[], p_makers text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_counts_once(p_approval_id uuid, p_decision text, p_names text[], p_makers text[]) FROM PUBLIC;
+
 -- FUNCTION check_driven(p_caller tenure.caller_identity, p_executor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_executor text) FROM PUBLIC;
 
@@ -5899,6 +5912,9 @@ REVOKE ALL ON FUNCTION tenure.executions_stand() FROM PUBLIC;
 
 -- FUNCTION executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) FROM PUBLIC;
+
+-- FUNCTION executions_startable(p_now timestamp with time zone, p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_startable(p_now timestamp with time zone, p_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) FROM PUBLIC;

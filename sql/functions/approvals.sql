@@ -69,6 +69,28 @@ begin
 end
 $$;
 
+-- Refuses whoever has decided already: under their own name, for somebody, or, where it would be one more who approves, by a key or login that one of the two made for the other.
+create or replace function tenure.check_counts_once(p_approval_id uuid, p_decision text, p_names text[], p_makers text[]) returns void
+language plpgsql
+as $$
+declare
+  v_old  record;
+  v_name text;
+begin
+  for v_old in select v.principal, array[v.principal, v.on_behalf_of] as names, v.auth_makers from tenure.approval_votes v where v.approval_id = p_approval_id order by v.at, v.principal loop
+    select n into v_name from unnest(p_names) n where n = any (v_old.names) limit 1;
+    if found then
+      perform tenure.refuse('approval_decided', format('%s has decided about this already.', v_name), 'Each approver counts once.', 'Let another decide.');
+    end if;
+    if p_decision = 'approve' and (p_makers && v_old.names or v_old.auth_makers && p_names) then
+      perform tenure.refuse('approval_decided', format('%s has decided about this already, and %s.', v_old.principal,
+          case when p_makers && v_old.names then format('stands behind what %s comes by', p_names[1]) else format('came by what %s stands behind', p_names[1]) end),
+        'Whoever makes a key, or binds a login, could use it themselves: together they count once.', 'Let another decide; or have the key made anew, or the login bound anew, by somebody who does not decide about it.');
+    end if;
+  end loop;
+end
+$$;
+
 create or replace function tenure.refuse_approval(p_approval_id uuid) returns void
 language sql
 as $$
@@ -149,9 +171,7 @@ begin
   if cardinality(v_approval.roles) > 0 and not v_approval.roles && v_who.roles then
     perform tenure.refuse('not_permitted', format('%s has none of the roles: %s.', v_caller.principal, array_to_string(v_approval.roles, ', ')), format('The rule %s asks for them.', v_approval.rule), 'Ask somebody who has one.');
   end if;
-  if exists (select from tenure.approval_votes v where v.approval_id = p_approval_id and v.principal = v_caller.principal) then
-    perform tenure.refuse('approval_decided', format('%s has decided about this already.', v_caller.principal), 'Each approver counts once.', 'Let another decide.');
-  end if;
+  perform tenure.check_counts_once(p_approval_id, p_decision, array[v_caller.principal, nullif(p_on_behalf_of, '')], v_makers);
   if p_decision = 'reject' and tenure.is_blank(p_comment) then
     perform tenure.refuse('comment_required', 'A rejection needs a comment.', 'Whoever asked should know what to change.', 'Say why.');
   end if;

@@ -416,18 +416,13 @@ begin
 end
 $$;
 
--- Begins approved executions that may start now. The caller holds them.
-create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[], p_patience text default 'wait') returns void
+-- Which of these approved executions may start now. One that is too late is called off, one that may not yet is parked. The caller holds them.
+create or replace function tenure.executions_startable(p_now timestamptz, p_ids uuid[]) returns uuid[]
 language plpgsql
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_exec  tenure.executions;
-  v_go    uuid[] := '{}';
-  v_ready record;
-  v_done  record;
+  v_exec tenure.executions;
+  v_go   uuid[] := '{}';
 begin
   for v_exec in select e.* from tenure.executions e where e.execution_id = any (p_ids) and e.state = 'approved' order by e.execution_id loop
     if v_exec.start_before <= p_now then
@@ -436,6 +431,22 @@ begin
       v_go := v_go || v_exec.execution_id;
     end if;
   end loop;
+  return v_go;
+end
+$$;
+
+-- Begins approved executions that may start now. The caller holds them.
+create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[], p_patience text default 'wait') returns void
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_go    uuid[] := tenure.executions_startable(p_now, p_ids);
+  v_ready record;
+  v_done  record;
+begin
   if cardinality(v_go) = 0 then
     return;
   end if;
@@ -445,8 +456,12 @@ begin
     update tenure.executions e set next_at = p_now + interval '500 milliseconds' where e.execution_id = any (v_go);
     return;
   end if;
-  -- They begin now, not when somebody asked for it: the targets may have been waited for.
+  -- They begin now, not when somebody asked for it: the targets may have been waited for, and what was allowed before may be no more.
   p_now := greatest(p_now, tenure.now());
+  v_go := tenure.executions_startable(p_now, v_go);
+  if cardinality(v_go) = 0 then
+    return;
+  end if;
   select coalesce(array_agg(s.execution_id order by s.execution_id, s.step_number), '{}') as execs, coalesce(array_agg(s.step_number order by s.execution_id, s.step_number), '{}') as numbers into v_ready
     from tenure.steps s where s.execution_id = any (v_go) and s.state = 'waiting' and s.needs_left = 0;
   v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, false, '{}');

@@ -36,6 +36,7 @@ as $$
 declare
   v_told tenure.execution_told[];
 begin
+  p_now := greatest(p_now, tenure.now());
   update tenure.executions e set stopping = p_stopping, stopped_by = p_actor, reason_code = p_reason_code, reason = p_reason, next_at = p_now + interval '2 seconds' where e.execution_id = p_execution_id;
   v_told := array[(p_execution_id, case p_stopping when 'timed_out' then 'execution_timed_out' else 'execution_stopping' end, null,
     jsonb_strip_nulls(jsonb_build_object('reason_code', p_reason_code, 'reason', p_reason)))::tenure.execution_told];

@@ -130,6 +130,8 @@ as $$
 declare
   v_tenant integer := tenure.current_tenant();
   v_read   record;
+  v_type   text;
+  v_action text;
   v_ref    text;
   v_ids    uuid[];
   v_before timestamptz;
@@ -147,9 +149,15 @@ begin
   if p_target is not null then
     v_read := tenure.lock_read(p_target);
     v_ref := replace(replace(split_part(v_read.target, ':', 2), '%3A', ':'), '%25', '%');
+    v_type := split_part(v_read.target, ':', 1);
+    v_action := v_read.action;
+    -- Few are named one by one. Of a target with a long history the newest are met soon, going back from the newest of all.
     v_ids := array(
-      select distinct s.execution_id from tenure.steps s
-       where s.tenant_id = v_tenant and s.target_type = split_part(v_read.target, ':', 1) and s.target_ref = v_ref and (v_read.action = '' or s.action = v_read.action));
+      select s.execution_id from tenure.steps s
+       where s.tenant_id = v_tenant and s.target_type = v_type and s.target_ref = v_ref and (v_action = '' or s.action = v_action) limit tenure.limit_of('list_rows_max') + 1);
+    if cardinality(v_ids) > tenure.limit_of('list_rows_max') then
+      v_ids := null;
+    end if;
   end if;
   return query
     select e.execution_id, e.state, e.purpose, e.requested_by, e.plan_hash, e.sla_class, e.action_class, e.mode, e.priority::integer, e.approval_level::integer, e.rule, e.parked, e.stopping, e.reason_code,
@@ -158,7 +166,9 @@ begin
       from tenure.executions e
      where e.tenant_id = v_tenant and (p_state is null or e.state = p_state) and (p_requested_by is null or e.requested_by = p_requested_by)
        and (p_before is null or (e.created_at, e.execution_id) < (v_before, p_before))
-       and (p_target is null or e.execution_id = any (v_ids))
+       and (p_target is null or v_ids is null or e.execution_id = any (v_ids))
+       and (p_target is null or v_ids is not null or exists (
+         select from tenure.steps s where s.execution_id = e.execution_id and s.target_type = v_type and s.target_ref = v_ref and (v_action = '' or s.action = v_action)))
      order by e.created_at desc, e.execution_id desc limit p_limit;
 end
 $$;

@@ -61,7 +61,11 @@ declare
   v_approval tenure.approvals;
   v_did      text := 'looked';
 begin
-  p_now := greatest(p_now, tenure.now());
+  -- As it is now: what was looked at before it, in the same round, may have been in its way and ended it.
+  select e.* into p_execution from tenure.executions e where e.execution_id = p_execution.execution_id;
+  if p_execution.ended_at is not null then
+    return v_did;
+  end if;
   -- It had to start, and nobody decided: that comes first, unless an approval of it had expired before.
   if p_execution.started_at is null and p_execution.start_before <= p_now and p_execution.state in ('pending', 'awaiting_approval', 'approved')
      and not exists (select from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending' and a.expires_at <= p_execution.start_before) then
@@ -69,6 +73,8 @@ begin
     return v_did;
   end if;
   for v_approval in select a.* from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending' order by a.created_at, a.step_number, a.approval_id loop
+    -- Later than what the one before has brought about.
+    p_now := greatest(p_now, tenure.now());
     if v_approval.expires_at <= p_now then
       update tenure.approvals a set state = 'expired', decided_at = p_now, decided_by = 'policy', reason = format('Nobody decided until %s.', a.expires_at) where a.approval_id = v_approval.approval_id and a.state = 'pending' returning a.* into v_approval;
       -- What expired before it has stopped the execution, and this one was withdrawn with it.

@@ -201,6 +201,12 @@ begin
   if v_lock.execution_id is not null then
     -- Executions before targets, as everybody does.
     perform tenure.execution_locked(v_caller.tenant_id, v_lock.execution_id);
+  else
+    perform from tenure.lock_targets t where t.tenant_id = v_caller.tenant_id and t.target = v_read.target for no key update;
+  end if;
+  -- Who had it may have gone while we waited: what another has now nobody asked to break.
+  if not exists (select from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = v_read.target and l.action = v_read.action and l.fence = v_lock.fence) then
+    perform tenure.refuse('lock_unknown', format('%s does not hold %s any more.', v_lock.owner, p_part), 'It was released, or expired, just now.', 'See tenure.lock_list().');
   end if;
   v_now := tenure.now();
   if v_lock.execution_id is not null then

@@ -164,7 +164,7 @@ $$;
 -- The keys of the tenant, those that are valid first. Never a hash.
 create or replace function tenure.key_list()
 returns table (prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text,
-               created_at timestamptz, created_by text, expires_at timestamptz, revoked_at timestamptz, revoked_by text, last_used_at timestamptz)
+               created_at timestamptz, created_by text, makers text[], expires_at timestamptz, revoked_at timestamptz, revoked_by text, last_used_at timestamptz)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -173,7 +173,7 @@ declare
   v_now    timestamptz := tenure.now();
 begin
   return query
-    select k.prefix, p.name, p.kind, s.state, k.roles, k.approver_level::integer, k.executors, k.kinds, k.payload_access, k.note, k.created_at, k.created_by, k.expires_at, k.revoked_at,
+    select k.prefix, p.name, p.kind, s.state, k.roles, k.approver_level::integer, k.executors, k.kinds, k.payload_access, k.note, k.created_at, k.created_by, k.makers, k.expires_at, k.revoked_at,
            k.revoked_by, k.last_used_at
       from tenure.keys k
       join tenure.principals p on p.principal_id = k.principal_id

@@ -11,9 +11,14 @@ with recursive runs (execution_id, requested_by, on_behalf_of, retry_of) as (
   union all
   select r.execution_id, p.requested_by, p.on_behalf_of, p.retry_of
     from runs r
-    join (select e.execution_id, e.requested_by, e.on_behalf_of, e.retry_of from tenure.executions e
-          union all
-          select a.execution_id, a.requested_by, null, null from tenure.execution_archives a) p on p.execution_id = r.retry_of
+    cross join lateral (
+      select e.requested_by, e.on_behalf_of, e.retry_of from tenure.executions e where e.execution_id = r.retry_of
+      union all
+      select a.requested_by, l.line ->> 'on_behalf_of', (l.line ->> 'retry_of')::uuid
+        from tenure.execution_archives a
+        -- The third line of evidence is the execution as it was.
+        left join lateral (select t.line::jsonb as line from string_to_table(a.evidence, E'\n') with ordinality t (line, n) where t.n = 3) l on true
+       where a.execution_id = r.retry_of) p
 )
 update tenure.executions e set requesters = w.names
   from (select r.execution_id, array_agg(distinct n.name order by n.name) as names
@@ -119,7 +124,7 @@ update tenure.logins l set makers = array[l.bound_by]
  where l.login <> '*'
    and not exists (select from pg_catalog.pg_roles r where r.rolname = l.bound_by and (pg_has_role(r.oid, 'tenure_server', 'member') or pg_has_role(r.oid, 'tenure_owner', 'member')));
 
--- Whatever way a vote comes: it is about a pending approval, about its hash, and neither of somebody who stands behind the plan nor by what one of them made.
+-- Whatever way a vote comes: it is about a pending approval, about its hash, and neither of somebody who stands behind the plan nor by what one of them made. Nor does anybody approve twice by such means.
 create or replace function tenure.approval_votes_check() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -128,9 +133,14 @@ begin
   if not exists (
        select from tenure.approvals a join tenure.executions e on e.execution_id = a.execution_id
         where a.approval_id = new.approval_id and a.state = 'pending' and a.plan_hash = new.plan_hash
-          and not e.requesters && array[new.principal, new.on_behalf_of] and not e.requesters && new.auth_makers) then
+          and not e.requesters && array[new.principal, new.on_behalf_of] and not e.requesters && new.auth_makers)
+     or exists (
+       select from tenure.approval_votes v
+        where v.approval_id = new.approval_id and v.principal <> new.principal
+          and (array[v.principal, v.on_behalf_of] && array[new.principal, new.on_behalf_of]
+            or (new.decision = 'approve' and (v.auth_makers && array[new.principal, new.on_behalf_of] or new.auth_makers && array[v.principal, v.on_behalf_of])))) then
     raise exception using errcode = 'TN014', message = format('%s cannot vote about approval %s.', new.principal, new.approval_id),
-      detail = 'It is decided, or about another plan, or one of their own.', hint = 'Decide by tenure.approval_decide(approval, decision, hash).';
+      detail = 'It is decided, or about another plan, or one of their own; or they stand behind another vote about it.', hint = 'Decide by tenure.approval_decide(approval, decision, hash).';
   end if;
   return new;
 end

@@ -21,6 +21,7 @@ const LIST: &[Column] = &[
     Column("KIND", "kind"),
     Column("STATE", "state"),
     Column("ROLES", "roles"),
+    Column("MADE BY", "makers"),
     Column("EXPIRES", "expires_at"),
     Column("LAST USED", "last_used_at"),
 ];

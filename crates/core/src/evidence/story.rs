@@ -235,10 +235,39 @@ fn allows(evidence: &Evidence, approval: &Record) -> bool {
     let approves = |vote: &&Record| {
         vote.text("decision") == Some("approve") && vote.text("approval_id") == approval.text("approval_id")
     };
-    let given = evidence.votes.iter().filter(approves).count() as u64;
+    let given = heads(evidence.votes.iter().filter(approves));
     let quorum = approval.fields.get("quorum").and_then(Value::as_u64).unwrap_or(1);
     let is_automatic = approval.fields.get("auto_approved") == Some(&Value::Bool(true));
     approval.text("state") == Some("approved") && approval.has("consumed_at") && (is_automatic || given >= quorum)
+}
+
+/// How many people these votes are of. Whoever stands behind another vote, or has made what another came by, counts once.
+fn heads<'a>(votes: impl Iterator<Item = &'a Record>) -> u64 {
+    let mut counted: Vec<&Record> = Vec::new();
+    for vote in votes {
+        if !counted
+            .iter()
+            .any(|other| stands_behind(vote, other) || stands_behind(other, vote))
+        {
+            counted.push(vote);
+        }
+    }
+    counted.len() as u64
+}
+
+/// Whether somebody of the one vote is named in the other, as who voted, for whom, or who made what they came by.
+fn stands_behind(one: &Record, other: &Record) -> bool {
+    names(one).any(|name| {
+        names(other)
+            .chain(other.texts("auth_makers"))
+            .any(|known| known == name)
+    })
+}
+
+fn names(vote: &Record) -> impl Iterator<Item = &str> {
+    ["principal", "on_behalf_of"]
+        .into_iter()
+        .filter_map(|field| vote.text(field))
 }
 
 fn approval_of<'a>(evidence: &'a Evidence, vote: &Record) -> Option<&'a Record> {

@@ -263,6 +263,27 @@ fn a_start_without_a_used_approval_is_found() {
 }
 
 #[test]
+fn who_stands_behind_two_votes_counts_once() {
+    let two = |own: &str| {
+        let mut lines = lines("succeeded");
+        replace(&mut lines, 5, "\"quorum\": 1", "\"quorum\": 2");
+        let other = lines[6]
+            .replace("\"grace\"", "\"bob\"")
+            .replace("\"source\"", &format!("{own}\"source\""));
+        lines.insert(7, other);
+        match verify(sign(&lines, &key()).as_bytes(), &public()) {
+            Ok(_) => Vec::new(),
+            Err(findings) => faults(&findings),
+        }
+    };
+    assert_eq!(two(""), []);
+    assert_eq!(two("\"auth_makers\": [\"root\"], "), []);
+    for own in ["\"auth_makers\": [\"grace\"], ", "\"on_behalf_of\": \"grace\", "] {
+        assert_eq!(two(own), [(3, Fault::Unapproved)], "{own}");
+    }
+}
+
+#[test]
 fn a_step_of_level_three_needs_an_approval_of_its_own() {
     let level = ("\"approval_level\": 1", "\"approval_level\": 3");
     let findings = found("succeeded", |lines| replace(lines, 3, level.0, level.1));

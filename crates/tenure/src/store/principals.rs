@@ -53,6 +53,8 @@ row! {
         pub created_at: Timestamp,
         /// By whom.
         pub created_by: String,
+        /// Who stands behind it, and can have no plan of theirs approved by it: who made it, and whoever made what they made it with.
+        pub makers: Vec<String>,
         /// When it ends by itself.
         pub expires_at: Option<Timestamp>,
         /// When it was revoked.

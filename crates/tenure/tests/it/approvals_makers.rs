@@ -1,10 +1,12 @@
 //! By another identity nobody does what they may not do by their own: who makes keys and binds logins, and what follows for decisions.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::approvals_scene::{Asked, act, as_owner, ask_change, check_executions, people, plan, snapshot, submit};
+use crate::approvals_scene::{
+    Asked, act, as_owner, ask_change, check_executions, people, plan, rule, snapshot, submit,
+};
 use crate::fixture::{Db, get, one, refused, rows, run};
 
 /// Every role that a login can have in one tenant.
@@ -199,6 +201,8 @@ async fn nobody_decides_by_a_key_that_who_requested_the_plan_has_made() {
     let answer = decide_by(&server, over_a_third, &other, "approve").await;
     assert_eq!(answer["execution_state"], "running", "{answer}");
     assert_eq!(auth_makers(&c, &other).await, ["eve", "mallory"]);
+    let listed = "select count(*) from tenure.key_list() k where k.makers = array['eve', 'mallory']";
+    assert_eq!(get::<i64>(&c, listed, &[]).await, 1, "the list says so beforehand");
     check_executions(&c).await;
 }
 
@@ -256,5 +260,51 @@ async fn a_trusted_login_is_no_person_and_what_it_makes_decides_about_what_it_as
     act(&c, "ada").await;
     let answer = decide_over(&c, &asked, "approve").await;
     assert_eq!(answer["execution_state"], "running", "{answer}");
+    check_executions(&c).await;
+}
+
+/// Who makes a key has seen it, and may be who uses it: by a key that one made for the other, or on behalf of one, two are one.
+/// Proves: S185.
+#[tokio::test]
+async fn nobody_fills_a_quorum_by_an_identity_of_their_own_making() {
+    let (db, c) = people().await;
+    rule(&c, "two", json!({"level": 1, "quorum": 2})).await;
+    let (_, server) = db.login(&["tenure_server"], "default", None).await;
+    let (_, ada) = login_of(&db, &c, "ada").await;
+    let approver = "array['approver'], 3";
+    let of_bob = key_over(&ada, &c, "bob", approver).await;
+    let own = async |asked: &Asked| decide_over(&ada, asked, "approve").await;
+    let first = ask_change(&c).await;
+    assert_eq!(own(&first).await["state"], "pending");
+    let before = snapshot(&c).await;
+    let answer = decide_by(&server, of_bob, &first, "approve").await;
+    refused(&answer, "approval_decided");
+    assert!(
+        answer["what"].as_str().expect("text").contains("stands behind"),
+        "{answer}"
+    );
+    assert_eq!(snapshot(&c).await, before);
+    // Nor the other way round, nor as whoever owns the tables.
+    let second = Asked::of(&submit(&c, "eve", &plan("second", &["a modify"]), "").await);
+    assert_eq!(decide_by(&server, of_bob, &second, "approve").await["state"], "pending");
+    refused(&own(&second).await, "approval_decided");
+    let vote = format!(
+        "insert into tenure.approval_votes (approval_id, principal, tenant_id, decision, plan_hash, auth_method, level, at)
+         values ('{}', 'ada', 1, 'approve', '{}', 'x', 3, now())",
+        second.approval, second.hash
+    );
+    assert!(as_owner(&c, &vote).await.starts_with("TN014"));
+    // For somebody who has decided already nobody else decides.
+    act(&c, "cyd").await;
+    let for_bob = "select tenure.approval_decide($1, 'approve', $2, 'seen', 'bob')";
+    let answer = one(&c, for_bob, &[&second.approval, &second.hash.as_str()]).await;
+    refused(&answer, "approval_decided");
+    // A rejection needs nobody else; and who has a key from nobody counts beside ada.
+    assert_eq!(decide_by(&server, of_bob, &first, "reject").await["state"], "rejected");
+    run(&c, "reset tenure.principal").await;
+    let anew = key_over(&c, &c, "bob", approver).await;
+    let third = Asked::of(&submit(&c, "eve", &plan("third", &["a modify"]), "").await);
+    assert_eq!(own(&third).await["state"], "pending");
+    assert_eq!(decide_by(&server, anew, &third, "approve").await["state"], "approved");
     check_executions(&c).await;
 }

@@ -121,13 +121,14 @@ async fn who_stands_behind_an_execution_does_not_change() {
 #[tokio::test]
 async fn an_upgrade_writes_down_who_stands_behind_what_there_is() {
     let (db, mut c) = people().await;
-    let first = ask_change(&c).await;
+    let oldest = Asked::of(&submit(&c, "eve", &plan("p", &["a modify"]), ", p_on_behalf_of => 'ada'").await);
+    let first = retried(&c, &oldest, "ivo", "").await;
     cancel(&c, &first).await;
     db.advance("89 days 12 hours").await;
     let second = retry(&c, &first, "bob", ", p_on_behalf_of => 'cyd'").await;
     let third = retried(&c, &second, "pam", "").await;
     db.advance("13 hours").await;
-    archived(&mut c, 1).await;
+    archived(&mut c, 2).await;
     let key = "select tenure.key_create('bob', $1, sha256('s'), array['approver'], 3)";
     for (who, prefix) in [("eve", "ofeve111"), ("", "ofnobody")] {
         act(&c, who).await;
@@ -151,9 +152,15 @@ async fn an_upgrade_writes_down_who_stands_behind_what_there_is() {
         .await
         .expect("it migrates");
     assert_eq!(report.applied, ["0019_requesters"]);
-    assert_eq!(requesters(&c, second.execution).await, ["bob", "cyd", "eve"]);
-    assert_eq!(requesters(&c, third.execution).await, ["bob", "cyd", "eve", "pam"]);
-    refused(&decide(&c, "eve", &third, "approve", "").await, "self_approval");
+    assert_eq!(
+        requesters(&c, second.execution).await,
+        ["ada", "bob", "cyd", "eve", "ivo"]
+    );
+    let all = ["ada", "bob", "cyd", "eve", "ivo", "pam"];
+    assert_eq!(requesters(&c, third.execution).await, all);
+    for who in ["ada", "eve"] {
+        refused(&decide(&c, who, &third, "approve", "").await, "self_approval");
+    }
     let makers = "select string_agg(k.prefix || ' ' || k.makers::text, ', ' order by k.prefix) from tenure.keys k";
     assert_eq!(get::<String>(&c, makers, &[]).await, "ofeve111 {eve}, ofnobody {}");
     check_executions(&c).await;

@@ -1,6 +1,7 @@
 //! Lists of executions: by their target, page by page, and none of another tenant.
 
 use serde_json::json;
+use tenure_core::limits::LIST_ROWS_MAX;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -74,6 +75,30 @@ async fn one_target_is_found_among_many_executions_without_reading_them_all() {
         let (read, _) = touched.get(table).copied().unwrap_or_default();
         assert!(read <= ROWS_MAX, "{read} rows of {table}");
     }
+}
+
+/// Of a target with a long history the newest are found without going through all of it.
+#[tokio::test]
+async fn executions_at_a_busy_target_are_listed_newest_first_and_page_by_page() {
+    let (_db, c) = people().await;
+    let busy = |purpose: &str| {
+        let steps: Vec<_> = (0..LIST_ROWS_MAX / 2 + 1)
+            .map(|n| json!({"id": format!("s{n}"), "action": "touch", "action_class": "read", "target_type": "host", "target_ref": "busy"}))
+            .collect();
+        json!({"purpose": purpose, "sla_class": "long", "steps": steps})
+    };
+    let first = id(&submit(&c, "eve", &busy("first"), "").await, "execution_id");
+    let second = id(&submit(&c, "eve", &busy("second"), "").await, "execution_id");
+    submit(&c, "eve", &plan("other", &["a read"]), "").await;
+    for target in ["host:busy", "host:busy:touch"] {
+        assert_eq!(listed(&c, &format!("p_target => '{target}'")).await, [second, first]);
+        let page = format!("p_target => '{target}', p_before => '{second}'");
+        assert_eq!(listed(&c, &page).await, [first]);
+    }
+    assert!(listed(&c, "p_target => 'host:busy:mend'").await.is_empty());
+    let (_, touched) = measured(&c, async || listed(&c, "p_target => 'host:busy', p_limit => 1").await).await;
+    let (read, _) = touched["steps"];
+    assert!(read <= LIST_ROWS_MAX as i64 + ROWS_MAX, "{read} rows of steps");
 }
 
 /// What comes before another tenant's execution is nobody's business, nor whether there is one.

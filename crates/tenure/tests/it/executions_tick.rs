@@ -307,3 +307,42 @@ async fn a_window_that_passes_while_a_step_is_to_be_approved_calls_the_execution
     }
     check_executions(&c).await;
 }
+
+/// What is looked at first may free the target of what is looked at next, which then is called off there and then.
+#[tokio::test]
+async fn what_the_same_round_has_ended_is_not_ended_once_more() {
+    let (db, c) = people().await;
+    rule(&c, "free", json!({"level": 0})).await;
+    let at_x = |purpose: &str, class: &str| {
+        let mut text = plan(purpose, &["a modify"]);
+        text["sla_class"] = json!(class);
+        text["steps"][0]["target_ref"] = json!("x");
+        text
+    };
+    let first = id(&submit(&c, "eve", &at_x("first", "fast"), "").await, "execution_id");
+    let until = ", p_start_before => tenure.now() + interval '90 minutes'";
+    let second = id(&submit(&c, "eve", &at_x("second", "long"), until).await, "execution_id");
+    db.advance("2 hours").await;
+    tick(&c).await;
+    assert_eq!(state_of(&c, first).await, "failed");
+    assert_eq!(state_of(&c, second).await, "cancelled");
+    assert_eq!(told(&c, second, "execution_cancelled").await, 1);
+    check_executions(&c).await;
+}
+
+/// Each of them fails its step, and what follows from that is told before the next of them expires.
+#[tokio::test]
+async fn approvals_that_expire_in_one_round_are_told_in_the_order_of_their_times() {
+    let (db, c) = people().await;
+    rule(&c, "careful", json!({"target_refs": ["* a", "* b", "* c"], "level": 3})).await;
+    let mut text = plan("p", &["z read", "a modify z", "b modify z", "c modify z"]);
+    text["on_step_failure"] = json!("continue");
+    let asked = ask(&c, &text).await;
+    decide(&c, "ada", &asked, "approve", "").await;
+    work_all(&c).await;
+    db.advance("2 days").await;
+    tick(&c).await;
+    assert_eq!(told(&c, asked.execution, "approval_expired").await, 3);
+    assert_eq!(state_of(&c, asked.execution).await, "partially_failed");
+    check_executions(&c).await;
+}

@@ -1,11 +1,12 @@
-//! What is recorded of holds never overlaps, whoever waited for whom: whoever had to wait for an execution or a target reads the clock when it has it.
+//! What is recorded of holds never overlaps, whoever waited for whom: whoever had to wait for an execution or a target reads the clock when it has it, and looks again whether it may.
 
 use serde_json::json;
 use tokio_postgres::Client;
+use uuid::Uuid;
 
 use crate::approvals_race::sessions;
-use crate::approvals_scene::{check_executions, id, people, plan, rule, submit, tick, work};
-use crate::fixture::{Claimed, Db, claim_with, enqueue, get, one, run, until_blocked, verb};
+use crate::approvals_scene::{act, check_executions, id, people, plan, rule, submit, tick, work};
+use crate::fixture::{Claimed, Db, claim_with, enqueue, get, one, refused, run, until_blocked, verb};
 use crate::locks::{at, fence, start, take};
 
 /// A step that has the target `x`, and nobody behind it.
@@ -116,4 +117,70 @@ async fn a_job_never_starts_before_it_came_due() {
         assert!(!get::<bool>(&c, early, &[&held.job_id]).await, "{mode}");
         assert_eq!(verb(&c, "job_complete", &held, "").await["state"], "succeeded");
     }
+}
+
+/// What was in order when somebody asked for it may be no more when the target is there.
+#[tokio::test]
+async fn a_plan_that_waited_for_a_target_does_not_start_too_late_nor_in_a_freeze() {
+    for meanwhile in ["time", "freeze"] {
+        let (db, c, held) = held().await;
+        verb(&c, "job_complete", &held, "").await;
+        let both = sessions(&db, &["pam", "eve"]).await;
+        run(&both[0], "begin; select from tenure.lock_targets for no key update").await;
+        let text = at("x", "second", json!({})).to_string();
+        let submit = "select tenure.execution_submit($1, p_start_before => tenure.now() + interval '1 hour')";
+        let (made, ()) = tokio::join!(async { one(&both[1], submit, &[&text.as_str()]).await }, async {
+            until_blocked(&c, "execution_submit").await;
+            match meanwhile {
+                "time" => db.advance("2 hours").await,
+                _ => {
+                    act(&c, "pam").await;
+                    let frozen = one(&c, "select tenure.execution_freeze('inventory')", &[]).await;
+                    assert_eq!(frozen["frozen"], true, "{frozen}");
+                }
+            }
+            run(&both[0], "commit").await;
+        });
+        let execution = id(&made, "execution_id");
+        let sql = "select concat_ws(' ', e.state, e.reason_code, e.parked) from tenure.executions e where e.execution_id = $1";
+        let became: String = get(&c, sql, &[&execution]).await;
+        let expected = match meanwhile {
+            "time" => "cancelled window_passed",
+            _ => "approved freeze",
+        };
+        assert_eq!(became, expected, "{made}");
+        check_executions(&c).await;
+    }
+}
+
+/// Nor is a lock broken that was given back in the meantime, or the one that somebody else has by then.
+#[tokio::test]
+async fn a_lock_that_was_freed_while_somebody_waited_to_break_it_is_not_broken() {
+    let (db, c, held) = held().await;
+    let second = start(&c, "x", "second", json!({})).await;
+    let both = sessions(&db, &["w", "pam"]).await;
+    let lock_break = "select tenure.lock_break($1, 'stuck')";
+    run(&both[0], "begin").await;
+    verb(&both[0], "job_complete", &held, "").await;
+    let (broken, ()) = tokio::join!(async { one(&both[1], lock_break, &[&"host:x"]).await }, async {
+        until_blocked(&c, "lock_break").await;
+        run(&both[0], "commit").await;
+    });
+    refused(&broken, "lock_unknown");
+    let of: Uuid = get(&c, "select l.execution_id from tenure.locks l", &[]).await;
+    assert_eq!(of, second, "who was next has it");
+
+    let taken = take(&c, "ada", &["host:y"], 60).await;
+    act(&both[0], "ada").await;
+    run(&both[0], "begin").await;
+    let release = "select tenure.lock_release(array['host:y'], array[$1::bigint])";
+    one(&both[0], release, &[&fence(&taken, 0)]).await;
+    let (broken, ()) = tokio::join!(async { one(&both[1], lock_break, &[&"host:y"]).await }, async {
+        until_blocked(&c, "lock_break").await;
+        run(&both[0], "commit").await;
+    });
+    refused(&broken, "lock_unknown");
+    let told: i64 = get(&c, "select count(*) from tenure.events where kind = 'lock.broken'", &[]).await;
+    assert_eq!(told, 0, "nothing was broken");
+    check_executions(&c).await;
 }
