@@ -964,8 +964,8 @@ CREATE FUNCTION tenure.execution_background(p_execution_id uuid) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_call_off(timestamp with time zone, text, uuid, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) RETURNS void
+-- execution_call_off(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -1105,8 +1105,8 @@ CREATE FUNCTION tenure.execution_show(p_execution_id uuid) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_stop(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) RETURNS void
+-- execution_stop(timestamp with time zone, text, uuid, text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text, p_on_behalf_of text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -5769,8 +5769,8 @@ GRANT ALL ON FUNCTION tenure.execution_archive_show(p_execution_id uuid) TO tenu
 REVOKE ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_producer;
 
--- FUNCTION execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) FROM PUBLIC;
+-- FUNCTION execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION execution_cancel(p_execution_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_cancel(p_execution_id uuid, p_reason text, p_on_behalf_of text) FROM PUBLIC;
@@ -5857,8 +5857,8 @@ GRANT ALL ON FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text, p
 REVOKE ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) FROM PUBLIC;
+-- FUNCTION execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text) FROM PUBLIC;

@@ -182,7 +182,7 @@ begin
   insert into tenure.approval_votes (approval_id, principal, tenant_id, decision, plan_hash, comment, auth_method, auth_makers, source, roles, level, on_behalf_of, at)
   values (p_approval_id, v_caller.principal, v_caller.tenant_id, p_decision, p_plan_hash, v_comment, v_who.auth_method, v_makers, v_who.source, v_who.roles, v_who.level, nullif(p_on_behalf_of, ''), v_now);
   perform tenure.chain_append(v_now, v_caller.principal, array[(v_exec.execution_id, 'approval_vote', v_approval.step_number, jsonb_strip_nulls(jsonb_build_object('approval_id', p_approval_id, 'decision', p_decision,
-    'plan_hash', p_plan_hash, 'comment', v_comment, 'auth_method', v_who.auth_method, 'auth_makers', nullif(v_makers, '{}'), 'source', v_who.source, 'roles', v_who.roles, 'level', v_who.level)))::tenure.execution_told]);
+    'plan_hash', p_plan_hash, 'comment', v_comment, 'auth_method', v_who.auth_method, 'auth_makers', nullif(v_makers, '{}'), 'source', v_who.source, 'roles', v_who.roles, 'level', v_who.level, 'on_behalf_of', nullif(p_on_behalf_of, ''))))::tenure.execution_told]);
   -- Every role must be there among those who approve, and as many as the quorum asks for.
   v_missing := tenure.roles_missing(v_approval);
   v_result := case

@@ -101,7 +101,7 @@ begin
   v_row := tenure.dead_letter_row(p_dead_letter_id);
   return jsonb_build_object(
     'dead_letter_id', p_dead_letter_id,
-    'may_replay', v_row.triage_status = 'manual_replay' and v_row.replayed_as is null,
+    'may_replay', v_row.triage_status = 'manual_replay' and v_row.replayed_as is null and v_row.source_system is distinct from 'tenure.execution',
     'triage_status', v_row.triage_status,
     'replayed_as', v_row.replayed_as,
     'job', jsonb_build_object('kind', v_row.kind, 'executor', v_row.executor, 'priority', v_row.priority, 'attempts_max', v_row.attempts_max, 'source_ref', v_row.source_ref,
@@ -140,6 +140,11 @@ begin
       'Triage it: select tenure.dead_letter_triage(id, ''manual_replay'', note).');
   end if;
   perform tenure.refuse_step_job(v_row.job_id);
+  -- Also when nothing is left of its execution.
+  if v_row.source_system = 'tenure.execution' then
+    perform tenure.refuse('not_permitted', format('Job %s was a step of execution %s.', v_row.job_id, coalesce(v_row.workflow_id::text, 'that is gone')), 'By itself it would run without its approval and its lock.',
+      'Submit the plan again.');
+  end if;
   v_lane := tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
   v_policy := tenure.kind_show(v_row.kind);
   -- What its schedule says of its runs stands above the kind, also now.

@@ -172,13 +172,13 @@ begin
   perform tenure.check_payload('metadata', coalesce(p_metadata, '{}')::json, tenure.limit_of('metadata_bytes_max'));
 
   if p_supersedes is not null then
-    -- Said twice is said once.
+    v_old := tenure.execution_locked(v_caller.tenant_id, p_supersedes);
+    -- Said twice is said once, also by another who was waited for.
     select e.* into v_new from tenure.executions e
      where e.tenant_id = v_caller.tenant_id and e.idempotency_key = v_key and e.key_held and e.plan_hash = v_hash and e.supersedes = p_supersedes;
     if found then
       return tenure.submission_shown(v_new, true, false, null);
     end if;
-    v_old := tenure.execution_locked(v_caller.tenant_id, p_supersedes);
     if v_old.plan_hash = v_hash and v_old.ended_at is null then
       return tenure.submission_shown(v_old, false, true, null);
     end if;
@@ -329,6 +329,11 @@ declare
 begin
   select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;
   select p.* into strict v_plan from tenure.plans p where p.execution_id = p_execution_id;
+  -- Whoever asked for the same may have been waited for since the rules were read: none may fall between two of them.
+  v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requesters, v_plan.plan_snapshot);
+  if (v_terms.level, v_terms.rule) is distinct from (v_row.approval_level::integer, v_row.rule) then
+    perform tenure.refuse('busy_try_again', 'The rules of approval were changed just now.', 'The plan was looked at by the old ones; nothing was submitted.', 'Try again.');
+  end if;
   if v_row.approval_level = 0 then
     insert into tenure.approvals (approval_id, tenant_id, execution_id, plan_hash, plan_snapshot_hash, level, rule, auto_approved, state, created_at, decided_at, decided_by, reason)
     values (tenure.new_id(p_now), v_row.tenant_id, p_execution_id, v_plan.plan_hash, v_plan.plan_snapshot_hash, 0, v_row.rule, true, 'approved', p_now, p_now, 'policy', format('The rule %s asks for no approval.', v_row.rule));
@@ -338,7 +343,6 @@ begin
       (p_execution_id, 'execution_approved', null, jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
     perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
   else
-    v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requesters, v_plan.plan_snapshot);
     perform tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
     perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
     perform tenure.chain_append(p_now, p_actor, array[

@@ -157,13 +157,14 @@ begin
     select told || array_agg((b.execution_id, 'step_blocked', b.step_number, jsonb_strip_nulls(jsonb_build_object('target', b.lock_target, 'held_by',
              (select l.owner from tenure.locks l where l.tenant_id = b.tenant_id and l.target = b.lock_target limit 1))))::tenure.execution_told order by b.execution_id, b.step_number)
       into told from blocked b;
-    -- Nobody holds it, and still somebody waits: whoever is first in that line has been overlooked, or its holder has just expired.
+    -- Nobody is in the way, and still somebody waits: whoever is first in that line has been overlooked, or has just left it, or its holder has just expired.
     update tenure.lock_targets t set owing = true
      where t.ctid = any (array(
              select o.ctid
-               from (select distinct s.tenant_id, s.lock_target from unnest(v_wait.execs, v_wait.numbers) t (e, n) cross join lateral (select s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s) b
+               from (select distinct s.tenant_id, s.lock_target, s.lock_action from unnest(v_wait.execs, v_wait.numbers) t (e, n)
+                       cross join lateral (select s.tenant_id, s.lock_target, s.lock_action from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s) b
                cross join lateral (select o.ctid from tenure.lock_targets o where o.tenant_id = b.tenant_id and o.target = b.lock_target offset 0) o
-              where (select true from tenure.locks l where l.tenant_id = b.tenant_id and l.target = b.lock_target limit 1) is null))
+              where (select true from tenure.locks l where l.tenant_id = b.tenant_id and l.target = b.lock_target and (l.action in ('', b.lock_action) or b.lock_action = '') limit 1) is null))
        and not t.owing;
   end if;
 end
@@ -332,6 +333,10 @@ begin
     end if;
     v_done := tenure.steps_dispatch(p_now, p_actor, array[v_next.execution_id], array[v_next.step_number], true, v_exec.state = 'running', told);
     told := v_done.told;
+    if v_exec.state = 'approved' then
+      -- It has begun; approvals of its other steps may have to be looked at before its time is over.
+      perform tenure.executions_schedule(p_now, array[v_next.execution_id]);
+    end if;
     refused_execs := refused_execs || v_done.refused_execs;
     refused_numbers := refused_numbers || v_done.refused_numbers;
   end loop;

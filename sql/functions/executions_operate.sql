@@ -1,7 +1,7 @@
 -- What people do to executions: cancel, withdraw, decide about unknown outcomes, retry, close, freeze.
 
 -- Calls off an execution that has not started: cancelled, or rejected. Nothing of it was locked, no job was made. The caller holds it.
-create or replace function tenure.execution_call_off(p_now timestamptz, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text) returns void
+create or replace function tenure.execution_call_off(p_now timestamptz, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text default null) returns void
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -22,12 +22,12 @@ begin
   update tenure.executions e set steps_open = e.steps_open - cardinality(v_told), steps_skipped = e.steps_skipped + cardinality(v_told) where e.execution_id = p_execution_id;
   perform tenure.execution_move(p_now, p_actor, p_execution_id, v_to, p_reason_code, p_reason);
   perform tenure.chain_append(p_now, p_actor, array[(p_execution_id, 'execution_' || v_to, null,
-    jsonb_build_object('from', v_from, 'to', v_to, 'reason_code', p_reason_code, 'reason', p_reason, 'skipped', cardinality(v_told)))::tenure.execution_told]);
+    jsonb_build_object('from', v_from, 'to', v_to, 'reason_code', p_reason_code, 'reason', p_reason, 'skipped', cardinality(v_told)) || jsonb_strip_nulls(jsonb_build_object('on_behalf_of', p_on_behalf_of)))::tenure.execution_told]);
 end
 $$;
 
 -- Stops an execution that runs: nothing more of it starts, what waits is skipped, what runs is asked to stop. It ends when the last of that has. The caller holds it.
-create or replace function tenure.execution_stop(p_now timestamptz, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text) returns void
+create or replace function tenure.execution_stop(p_now timestamptz, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text, p_on_behalf_of text default null) returns void
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -39,7 +39,7 @@ begin
   p_now := greatest(p_now, tenure.now());
   update tenure.executions e set stopping = p_stopping, stopped_by = p_actor, reason_code = p_reason_code, reason = p_reason, next_at = p_now + interval '2 seconds' where e.execution_id = p_execution_id;
   v_told := array[(p_execution_id, case p_stopping when 'timed_out' then 'execution_timed_out' else 'execution_stopping' end, null,
-    jsonb_strip_nulls(jsonb_build_object('reason_code', p_reason_code, 'reason', p_reason)))::tenure.execution_told];
+    jsonb_strip_nulls(jsonb_build_object('reason_code', p_reason_code, 'reason', p_reason, 'on_behalf_of', p_on_behalf_of)))::tenure.execution_told];
   v_told := v_told || tenure.steps_skip(p_now, array(select s.execution_id from tenure.steps s where s.execution_id = p_execution_id and s.state in ('waiting', 'blocked', 'awaiting_approval') order by s.step_number),
     array(select s.step_number from tenure.steps s where s.execution_id = p_execution_id and s.state in ('waiting', 'blocked', 'awaiting_approval') order by s.step_number), p_reason);
   perform tenure.chain_append(p_now, p_actor, tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_told)));
@@ -67,7 +67,7 @@ begin
 end
 $$;
 
--- Takes back jobs that nobody has claimed yet, of executions that stop after a failure. What runs may end.
+-- Takes back jobs that nobody has begun yet, of executions that stop after a failure. What runs may end.
 create or replace function tenure.jobs_withdraw(p_now timestamptz, p_actor text, p_ids uuid[]) returns void
 language plpgsql
 as $$
@@ -76,7 +76,8 @@ begin
 end
 $$;
 
--- Cancels the waiting jobs of executions, all in one: what follows from that is followed once. One that somebody claims just now runs.
+-- Cancels the jobs of executions that have not begun, all in one: what follows from that is followed once. Those that somebody holds without having started them are taken away, and cannot be started any more.
+-- One that somebody claims or starts just now runs.
 create or replace function tenure.jobs_take_back(p_now timestamptz, p_actor text, p_ids uuid[], p_reason text) returns void
 language plpgsql
 set enable_seqscan = off
@@ -85,6 +86,7 @@ declare
   v_job  record;
   v_end  tenure.run_end;
   v_ends tenure.run_end[] := '{}';
+  v_held tenure.run_end[];
 begin
   for v_job in
     select s.tenant_id, s.job_id from tenure.steps s
@@ -98,8 +100,21 @@ begin
       v_ends := v_ends || v_end;
     end if;
   end loop;
+  with taken as (
+    delete from tenure.active a
+     where a.ctid = any (array(
+             select h.ctid from tenure.active h
+              where h.job_id = any (array(select s.job_id from tenure.steps s where s.execution_id = any (p_ids) and s.state = 'running')) and h.started_at is null order by h.job_id for update skip locked))
+    returning a.job_id, a.lane, a.run, a.attempt, a.token, a.due
+  )
+  select coalesce(array_agg((t.job_id, n.tenant_id, t.lane, t.run, t.attempt, t.token, l.owner, coalesce(l.leased_at, p_now), null, t.due, p_now, p_actor, p_reason, 'cancelled', null, null, null, null, null, null,
+           l.principal)::tenure.run_end order by t.job_id), '{}')
+    into v_held
+    from taken t join tenure.lanes n on n.lane = t.lane left join tenure.leases l on l.token = t.token and l.lane = t.lane;
+  v_ends := v_ends || v_held;
   if cardinality(v_ends) > 0 then
     perform tenure.job_settle(p_now, p_actor, null, v_ends);
+    perform tenure.lease_shrink(v_held);
   end if;
 end
 $$;
@@ -162,9 +177,9 @@ begin
   if v_exec.ended_at is not null and v_exec.state <> 'cancelled' then
     perform tenure.refuse_execution_state(v_exec, 'cancelled', 'pending, awaiting_approval, approved, running', 'It is over; see its timeline.');
   elsif v_exec.state = 'running' and v_exec.stopping is distinct from 'cancelled' then
-    perform tenure.execution_stop(v_now, v_caller.principal, p_execution_id, 'cancelled', 'cancelled', p_reason);
+    perform tenure.execution_stop(v_now, v_caller.principal, p_execution_id, 'cancelled', 'cancelled', p_reason, nullif(p_on_behalf_of, ''));
   elsif v_exec.state in ('pending', 'awaiting_approval', 'approved') then
-    perform tenure.execution_call_off(v_now, v_caller.principal, p_execution_id, 'cancelled', p_reason);
+    perform tenure.execution_call_off(v_now, v_caller.principal, p_execution_id, 'cancelled', p_reason, nullif(p_on_behalf_of, ''));
   end if;
   return (select jsonb_build_object('execution_id', e.execution_id, 'state', e.state, 'stopping', e.stopping, 'steps_open', e.steps_open) from tenure.executions e where e.execution_id = p_execution_id);
 exception when others then
@@ -456,6 +471,8 @@ declare
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('reason', p_reason);
+  -- One after the other: only one is in force.
+  perform from tenure.tenants t where t.tenant_id = v_caller.tenant_id for no key update;
   -- One that was over by its time froze nothing any more.
   update tenure.freezes f set ended_at = greatest(least(v_now, f.until), f.frozen_at), ended_by = v_caller.principal, end_reason = p_reason where f.tenant_id = v_caller.tenant_id and f.ended_at is null
   returning f.until is null or f.until > v_now into v_was;
@@ -463,7 +480,8 @@ begin
   if v_was then
     perform tenure.emit(v_now, v_caller.tenant_id, 'execution.unfrozen', v_caller.principal, null, null, jsonb_build_object('reason', p_reason));
     -- Those whom somebody holds are about to look at the freeze themselves, or will be looked at when theirs ends.
-    update tenure.executions e set next_at = v_now where e.tenant_id = v_caller.tenant_id and e.state = 'approved' and e.parked = 'freeze';
+    update tenure.executions e set next_at = v_now
+     where e.execution_id in (select x.execution_id from tenure.executions x where x.tenant_id = v_caller.tenant_id and x.state = 'approved' and x.parked = 'freeze' for no key update skip locked);
   end if;
   return jsonb_build_object('frozen', false, 'was_frozen', v_was);
 exception when others then

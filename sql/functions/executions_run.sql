@@ -131,8 +131,9 @@ begin
     end;
   end if;
   insert into tenure.step_marks (job_id, tenant_id, at, trouble)
-  select s.job_id, s.tenant_id, p_now, v_what from tenure.steps s where s.job_id = any (v_jobs) and s.state = 'running'
-  on conflict (job_id) do nothing;
+  select s.job_id, s.tenant_id, p_now, v_what from tenure.steps s where s.job_id = any (v_jobs) and s.state = 'running' order by s.job_id
+  -- Written anew: one that stands already may be of an earlier end, and a tick that follows that up must not take it away under this one.
+  on conflict (job_id) do update set at = excluded.at, trouble = excluded.trouble;
 end
 $$;
 
@@ -184,7 +185,7 @@ begin
              -- It had begun and was taken away from whoever ran it: nobody knows how far it came, and it may not come twice.
              when s.effects = 'once' and a.started_at is not null and (a.error_code = 'stale_timeout' or a.outcome = 'renewals_exceeded'
                or a.error_class in ('lease', 'timeout', 'panic', 'force')) then 'unknown'
-             when a.state = 'cancelled' then case when a.started_at is null and s.attempt = 0 and (select e.stopping is not null from tenure.executions e where e.execution_id = s.execution_id) then 'skipped' else 'cancelled' end
+             when a.state = 'cancelled' then case when a.started_at is null and s.attempt = 0 and not exists (select from tenure.attempts x where x.job_id = s.job_id and x.started_at is not null) and (select e.stopping is not null from tenure.executions e where e.execution_id = s.execution_id) then 'skipped' else 'cancelled' end
              else 'failed'
            end as becomes,
            case when a.attempt > 1 then (select min(x.started_at) from tenure.attempts x where x.job_id = s.job_id) else a.started_at end as first_started_at
@@ -417,7 +418,9 @@ begin
               from tenure.executions e where e.execution_id = any (v_ids)) f
       left join lateral (
         select (array_agg(s.error_class order by s.ended_at, s.step_number))[1] as error_class, (array_agg(tenure.cut_text(s.step_id || ': ' || coalesce(s.error_message, s.error_code), tenure.limit_of('error_message_bytes_max')::integer) order by s.ended_at, s.step_number))[1] as error_message,
-               jsonb_agg(jsonb_build_object('step', tenure.cut_text(s.step_id, 200), 'code', tenure.cut_text(s.error_code, 100), 'message', tenure.cut_text(s.error_message, 300)) order by s.ended_at, s.step_number) as errors
+               -- Without control characters, each of which has six bytes there.
+               jsonb_agg(jsonb_build_object('step', tenure.cut_text(regexp_replace(s.step_id, '[[:cntrl:]]', ' ', 'g'), 200), 'code', tenure.cut_text(regexp_replace(s.error_code, '[[:cntrl:]]', ' ', 'g'), 100),
+                 'message', tenure.cut_text(regexp_replace(s.error_message, '[[:cntrl:]]', ' ', 'g'), 300)) order by s.ended_at, s.step_number) as errors
           from (select x.* from tenure.steps x where x.execution_id = f.execution_id and x.state = 'failed' order by x.ended_at, x.step_number limit 5) s) b on true
      where e.ctid = f.place
     returning e.execution_id, e.state, e.reason_code, e.duration_ms, e.steps_succeeded, e.steps_failed, e.steps_skipped, e.steps_cancelled, e.stopping

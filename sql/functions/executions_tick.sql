@@ -10,7 +10,7 @@ as $$
 begin
   update tenure.executions e
      set next_at = n.next_at
-    from (select x.execution_id,
+    from (select x.place,
                  least(
                    (select min(least(case when a.escalated_at is null then a.escalate_at end, a.expires_at)) from tenure.approvals a where a.execution_id = x.execution_id and a.state = 'pending'),
                    -- Until it starts: then it is too late, whether it is approved or not.
@@ -23,8 +23,8 @@ begin
                        else (select p_now + interval '500 milliseconds' from tenure.steps s where s.execution_id = x.execution_id and s.state = 'waiting' and s.needs_left = 0 limit 1) end)
                      when 'running' then case when x.stopping is not null then p_now + interval '2 seconds' else x.timeout_at end
                    end) as next_at
-            from tenure.executions x where x.execution_id = any (p_ids) and x.ended_at is null) n
-   where e.execution_id = n.execution_id and e.next_at is distinct from n.next_at;
+            from (select x.ctid as place, x.* from tenure.executions x where x.execution_id = any (p_ids) offset 0) x where x.ended_at is null) n
+   where e.ctid = n.place and e.next_at is distinct from n.next_at;
 end
 $$;
 
@@ -95,7 +95,7 @@ begin
     perform tenure.executions_begin(p_now, 'policy', array[p_execution.execution_id], 'skip');
     v_did := case when exists (select from tenure.executions e where e.execution_id = p_execution.execution_id and e.state = 'running') then 'started' else v_did end;
   elsif p_execution.state = 'running' and p_execution.stopping is not null then
-    if p_execution.stopping = 'step_failed' and p_execution.timeout_at <= p_now then
+    if p_execution.stopping = 'step_failed' and p_execution.timeout_at <= p_now and p_execution.steps_unknown = 0 then
       perform tenure.execution_stop(p_now, 'policy', p_execution.execution_id, 'timed_out', 'timed_out', format('It took longer than %s ms.', p_execution.timeout_ms));
     elsif p_execution.stopping = 'step_failed' then
       perform tenure.jobs_withdraw(p_now, 'policy', array[p_execution.execution_id]);
@@ -129,6 +129,7 @@ declare
   v_tenants integer[] := tenure.open_tenants(v_caller);
   v_sum     jsonb := '{"followed": 0, "handed_over": 0, "expired_locks": 0, "looked": 0, "started": 0, "expired": 0, "escalated": 0, "timed_out": 0}';
   v_row     record;
+  v_gone    bigint;
   v_exec    tenure.executions;
   v_did     text;
   v_what    text;
@@ -164,19 +165,26 @@ begin
          select x.tenant_id, x.target from (select l.tenant_id, l.target from tenure.locks l where l.expires_at <= v_now and l.execution_id is null and l.tenant_id = any (v_tenants) order by l.expires_at limit p_limit) x)
      order by t.tenant_id, t.target for no key update skip locked
   loop
-    update tenure.lock_targets t set owing = false where t.tenant_id = v_row.tenant_id and t.target = v_row.target and t.owing;
-    with gone as (
-      delete from tenure.locks l where l.tenant_id = v_row.tenant_id and l.target = v_row.target and l.execution_id is null and l.expires_at <= v_now
-      returning l.lock_key, l.owner, l.fence
-    ), told as (
-      insert into tenure.events (at, tenant_id, kind, actor, subject, data)
-      select v_now, v_row.tenant_id, 'lock.expired', 'policy', g.lock_key, jsonb_build_object('owner', g.owner, 'fence', g.fence) from gone g
-    )
-    select jsonb_set(v_sum, '{expired_locks}', to_jsonb((v_sum ->> 'expired_locks')::integer + count(*)::integer)) into v_sum from gone;
-    perform tenure.lock_freed(v_now, 'policy', v_row.tenant_id, v_row.target);
-    if v_row.owing then
-      v_sum := jsonb_set(v_sum, '{handed_over}', to_jsonb((v_sum ->> 'handed_over')::integer + 1));
-    end if;
+    -- What is wrong with one target keeps no other waiting. Nothing of it is done then, and the next round tries again.
+    begin
+      update tenure.lock_targets t set owing = false where t.tenant_id = v_row.tenant_id and t.target = v_row.target and t.owing;
+      with gone as (
+        delete from tenure.locks l where l.tenant_id = v_row.tenant_id and l.target = v_row.target and l.execution_id is null and l.expires_at <= v_now
+        returning l.lock_key, l.owner, l.fence
+      ), told as (
+        insert into tenure.events (at, tenant_id, kind, actor, subject, data)
+        select v_now, v_row.tenant_id, 'lock.expired', 'policy', g.lock_key, jsonb_build_object('owner', g.owner, 'fence', g.fence) from gone g
+      )
+      select count(*) into v_gone from gone;
+      perform tenure.lock_freed(v_now, 'policy', v_row.tenant_id, v_row.target);
+      v_sum := jsonb_set(v_sum, '{expired_locks}', to_jsonb((v_sum ->> 'expired_locks')::integer + v_gone));
+      if v_row.owing then
+        v_sum := jsonb_set(v_sum, '{handed_over}', to_jsonb((v_sum ->> 'handed_over')::integer + 1));
+      end if;
+    exception when others then
+      get stacked diagnostics v_what = message_text;
+      raise warning 'target % could not be handed on: %', v_row.target, v_what;
+    end;
   end loop;
 
   for v_exec in

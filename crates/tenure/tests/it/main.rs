@@ -38,6 +38,7 @@ mod executions_lost;
 mod executions_moves;
 mod executions_race;
 mod executions_tick;
+mod executions_waits;
 mod executors;
 mod explain;
 mod fixture;
