@@ -2245,7 +2245,7 @@ CREATE FUNCTION tenure.principal_kind(p_tenant_id integer, p_principal text) RET
     AS $$...$$;
 
 -- principal_list(); Type: FUNCTION
-CREATE FUNCTION tenure.principal_list() RETURNS TABLE(name text, kind text, email text, created_at timestamp with time zone, created_by text, keys bigint)
+CREATE FUNCTION tenure.principal_list() RETURNS TABLE(name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamp with time zone, created_by text, keys bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;

@@ -78,6 +78,10 @@ begin
   if p_first and v_there is not null then
     return jsonb_build_object('key_id', v_there, 'added', false);
   end if;
+  if v_there <> p_key_id and exists (select from tenure.evidence_keys k where k.key_id = p_key_id) then
+    perform tenure.refuse('state_conflict', format('The key %s is there already, and was followed by %s, which signs.', p_key_id, v_there), 'The newest key signs; one that was followed by another stays to verify what it signed.',
+      'Make a new one: tenure evidence key create.');
+  end if;
   insert into tenure.evidence_keys (key_id, public_key, created_at, created_by) values (p_key_id, p_public_key, v_now, v_caller.principal) on conflict (key_id) do nothing;
   insert into tenure.secrets (name, value) values ('evidence:' || p_key_id, p_secret_key) on conflict (name) do nothing;
   return jsonb_build_object('key_id', p_key_id, 'added', true);

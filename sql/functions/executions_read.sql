@@ -11,7 +11,7 @@ as $$
                least(a.expires_at, case when p_execution.started_at is null then p_execution.start_before end)) as words
         from tenure.approvals a where a.execution_id = p_execution.execution_id and a.state = 'pending'
       union all
-      select 2, format('Frozen by %s: %s.', f.frozen_by, f.reason) from tenure.freezes f where p_execution.parked = 'freeze' and f.tenant_id = p_execution.tenant_id and f.ended_at is null and (f.until is null or f.until > p_now)
+      select 2, format('Frozen by %s: %s.', f.frozen_by, f.reason) from tenure.freezes f where p_execution.state = 'approved' and f.tenant_id = p_execution.tenant_id and f.ended_at is null and (f.until is null or f.until > p_now)
       union all
       select 3, format('Its window opens at %s.', greatest(tenure.window_opens(p_execution.start_window, p_now), p_execution.start_after)) where p_execution.parked = 'window'
       union all

@@ -12,7 +12,7 @@ declare
 begin
   select array_agg(x.lane), array_agg(x.lease_seconds), array_agg(x.concurrency_max), array_agg(x.kind), array_agg(x.executor)
     into lanes, lease_seconds, limits, kinds, executors
-    from (select l.lane, greatest(least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), coalesce(k.lease_seconds_max, v_longest)), l.lease_seconds_min) as lease_seconds, k.concurrency_max, l.kind, l.executor
+    from (select l.lane, least(greatest(least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest), l.lease_seconds_min), coalesce(k.lease_seconds_max, greatest(v_longest, l.lease_seconds_min))) as lease_seconds, k.concurrency_max, l.kind, l.executor
             from tenure.lanes l
             join tenure.executors e on e.name = l.executor and e.role = 'executor'
             left join tenure.kinds k on k.tenant_id = l.tenant_id and k.kind = l.kind

@@ -64,10 +64,10 @@ begin
     -- Read when the targets are held: they may have been waited for, and the time of a lock begins when it is had.
     v_now := coalesce(v_now, tenure.now());
     delete from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and l.execution_id is null and l.expires_at <= v_now;
-    select l.owner, l.fence, l.expires_at, l.lock_key into v_held from tenure.locks l
+    select l.owner, l.expires_at, l.target || case l.action when '' then '' else ':' || l.action end as part, l.reason into v_held from tenure.locks l
      where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and (l.action in ('', v_lock.action) or v_lock.action = '') limit 1;
     if found then
-      perform tenure.refuse('lock_held', format('%s is held by %s, until %s.', v_held.lock_key, v_held.owner, v_held.expires_at), 'A target has one holder at a time; none of the locks was taken.', 'Wait, or have an operator break it: tenure.lock_break(part, reason).');
+      perform tenure.refuse('lock_held', format('%s is held by %s%s, until %s.', v_held.part, v_held.owner, coalesce(' (' || v_held.reason || ')', ''), v_held.expires_at), 'A target has one holder at a time; none of the locks was taken.', 'Wait, or have an operator break it: tenure.lock_break(part, reason).');
     end if;
     if exists (select from tenure.steps s where s.tenant_id = v_caller.tenant_id and s.lock_target = v_lock.target and s.blocked_order is not null) then
       perform tenure.refuse('lock_held', format('Others wait for %s.', v_lock.target), 'Nobody overtakes who waits already; none of the locks was taken.', 'Try again when they are through: tenure.lock_waiters(part).');
@@ -231,7 +231,7 @@ exception when others then
 end
 $$;
 
--- Who holds what.
+-- Who holds what: everywhere, at one target, or one action at it.
 create or replace function tenure.lock_list(p_target text default null, p_limit integer default 100)
 returns table (lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text, acquired_at timestamptz, expires_at timestamptz, waiters bigint)
 language plpgsql stable security definer
@@ -239,14 +239,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
+  v_target text;
+  v_action text := '';
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  if p_target is not null then
+    select r.target, r.action into v_target, v_action from tenure.lock_read(p_target) r;
+  end if;
   return query
     select l.lock_key, l.target || case l.action when '' then '' else ':' || l.action end, l.fence, l.owner, l.execution_id, s.step_id, l.reason, l.acquired_at, l.expires_at,
            (select count(*) from (select from tenure.steps w where w.tenant_id = v_tenant and w.lock_target = l.target and w.blocked_order is not null limit 10000) w)
       from tenure.locks l
       left join tenure.steps s on s.execution_id = l.execution_id and s.step_number = l.step_number
-     where l.tenant_id = v_tenant and (p_target is null or l.target = p_target)
+     where l.tenant_id = v_tenant and (p_target is null or l.target = v_target) and (v_action = '' or l.action = v_action)
      order by l.acquired_at, l.lock_key limit p_limit;
 end
 $$;
@@ -259,11 +264,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
+  v_target text := (tenure.lock_read(p_part)).target;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   return query
     select row_number() over (order by s.priority desc, s.blocked_order), s.execution_id, s.step_id, e.purpose, s.priority::integer, nullif(s.lock_action, ''), s.blocked_at
-      from (select s.* from tenure.steps s where s.tenant_id = v_tenant and s.lock_target = (tenure.lock_read(p_part)).target and s.blocked_order is not null order by s.priority desc, s.blocked_order limit p_limit) s
+      from (select s.* from tenure.steps s where s.tenant_id = v_tenant and s.lock_target = v_target and s.blocked_order is not null order by s.priority desc, s.blocked_order limit p_limit) s
       join tenure.executions e on e.execution_id = s.execution_id
      order by 1;
 end

@@ -71,7 +71,7 @@ end
 $$;
 
 -- The principals of the tenant, by name.
-create or replace function tenure.principal_list() returns table (name text, kind text, email text, created_at timestamptz, created_by text, keys bigint)
+create or replace function tenure.principal_list() returns table (name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamptz, created_by text, keys bigint)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -80,7 +80,7 @@ declare
   v_now    timestamptz := tenure.now();
 begin
   return query
-    select p.name, p.kind, p.email, p.created_at, p.created_by,
+    select p.name, p.kind, p.email, p.approver_level::integer, p.approval_roles, p.created_at, p.created_by,
            (select count(*) from tenure.keys k where k.principal_id = p.principal_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now))
       from tenure.principals p
      where p.tenant_id = tenure.principal_home(v_caller)

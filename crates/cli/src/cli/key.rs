@@ -2,10 +2,11 @@
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use tenure::Result;
 use tenure::store::principals::{self, NewKey};
 use tenure::store::{Timestamp, for_every_tenant};
+use tenure::{Error, Result};
 use tenure_core::api_key::ApiKey;
+use tenure_core::{Refusal, codes};
 use tokio_postgres::Transaction;
 
 use crate::connect::Session;
@@ -51,9 +52,9 @@ pub(crate) enum Key {
 pub(crate) struct Create {
     /// Whose key it is; made if it is not there yet
     principal: String,
-    /// What the principal is: human, agent or service
-    #[arg(long, value_name = "KIND", default_value = "service")]
-    kind: String,
+    /// What the principal is: human, agent or service [default: what it is, or service]
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
     /// Where to write to it
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
@@ -146,10 +147,33 @@ impl Create {
         session.out.object(&made, &["prefix"], &["key"])
     }
 
+    fn kind(&self) -> &str {
+        self.kind.as_deref().unwrap_or("service")
+    }
+
+    /// Whether the principal is there. One that is something else than was asked for is refused: an agent's key must not be a person's.
+    fn is_among(&self, known: &[principals::Principal]) -> Result<bool> {
+        let Some(principal) = known.iter().find(|principal| principal.name == self.principal) else {
+            return Ok(false);
+        };
+        match &self.kind {
+            Some(kind) if *kind != principal.kind => Err(Error::from(Refusal::new(
+                codes::PRINCIPAL_EXISTS,
+                format!(
+                    "There is already a principal {:?}, of the kind {}.",
+                    self.principal, principal.kind
+                ),
+                format!("A key of the kind {kind} was asked for, and what a principal is does not change."),
+                "Leave out --kind, or choose another name.",
+            ))),
+            _ => Ok(true),
+        }
+    }
+
     async fn make(&self, tx: &Transaction<'_>, expires_at: Option<Timestamp>) -> Result<(ApiKey, Value)> {
         let known = principals::principal_list(tx).await?;
-        if !known.iter().any(|principal| principal.name == self.principal) {
-            principals::principal_create(tx, &self.principal, &self.kind, self.email.as_deref()).await?;
+        if !self.is_among(&known)? {
+            principals::principal_create(tx, &self.principal, self.kind(), self.email.as_deref()).await?;
         }
         let secret = random_key();
         let key = NewKey {
@@ -165,8 +189,8 @@ impl Create {
     async fn over_http(&self, remote: &Remote, expires_at: Option<Timestamp>) -> Outcome<Value> {
         let list = remote::principal_list().for_installation(self.installation);
         let known: Vec<principals::Principal> = remote.send(list).await?;
-        if !known.iter().any(|principal| principal.name == self.principal) {
-            let principal = remote::principal_create(&self.principal, &self.kind, self.email.as_deref());
+        if !self.is_among(&known)? {
+            let principal = remote::principal_create(&self.principal, self.kind(), self.email.as_deref());
             let _: Value = remote.send(principal.for_installation(self.installation)).await?;
         }
         let key = remote::key_create(&self.wanted(expires_at));
@@ -212,7 +236,7 @@ pub(crate) async fn first_key(session: &mut Session) -> Outcome<Option<ApiKey>> 
         }
         let first = Create {
             principal: "admin".to_owned(),
-            kind: "human".to_owned(),
+            kind: Some("human".to_owned()),
             email: None,
             roles: ["admin", "operator", "producer", "worker", "viewer"]
                 .map(str::to_owned)

@@ -14,6 +14,8 @@ const LIST: &[Column] = &[
     Column("PRINCIPAL", "name"),
     Column("KIND", "kind"),
     Column("EMAIL", "email"),
+    Column("APPROVES", "approver_level"),
+    Column("ROLES", "approval_roles"),
     Column("KEYS", "keys"),
     Column("MADE", "created_at"),
     Column("BY", "created_by"),

@@ -41,7 +41,7 @@ pub(crate) struct Set {
     /// How long a step may take, unless its plan says otherwise
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     step: Option<Seconds>,
-    /// How long a worker holds a step without renewing
+    /// How long a worker holds a step without renewing, at least: a kind's own lease may be longer, and its own limit holds
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     lease: Option<Seconds>,
     /// How often it renews at most

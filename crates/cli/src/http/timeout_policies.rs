@@ -50,7 +50,7 @@ struct TimeoutSpec {
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     step_timeout_ms: Option<i64>,
-    /// How long a worker holds a step without renewing.
+    /// How long a worker holds a step without renewing, at least: a kind's own lease may be longer, and its own limit holds.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_ms: Option<i64>,

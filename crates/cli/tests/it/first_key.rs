@@ -34,6 +34,19 @@ async fn init_makes_the_first_admin_key_once_and_says_how_to_get_another() {
         .await;
     assert!(!kept.contains(key.rsplit('_').next().expect("a secret")));
 
+    // What a principal is, nobody changes by asking for a key.
+    let other = [
+        "key",
+        "create",
+        "admin",
+        "--kind",
+        "agent",
+        "--role",
+        "viewer",
+        "--installation",
+    ];
+    bench.refused(&other, "principal_exists");
+
     // The documented way back: the old one is revoked, a new one made, on the database.
     bench.text(&["key", "revoke", &text_of(&made, "prefix"), "--installation"]);
     let args = [

@@ -1,5 +1,7 @@
 //! Whether the story holds together: plan and hash, the chain of events, who allowed it, and how it ended.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -25,8 +27,11 @@ const STATES: &[&str] = &[
 /// States that nobody reaches without a start.
 const STARTED: &[&str] = &["running", "succeeded", "partially_failed", "failed"];
 
+/// Outcomes that no step has without an event. The steps of an execution that was called off have one event together.
+const OVER: &[&str] = &["succeeded", "failed", "unknown"];
+
 pub(super) fn check(evidence: &Evidence) -> Vec<Finding> {
-    let parts = [head, plan, events, approvals, votes, start, steps, state];
+    let parts = [head, plan, events, approvals, votes, start, steps, outcomes, state];
     parts.iter().flat_map(|part| part(evidence)).collect()
 }
 
@@ -228,6 +233,56 @@ fn steps(evidence: &Evidence) -> Vec<Finding> {
             Finding::new(step.line, Fault::Unapproved, what, expected)
         })
         .collect()
+}
+
+/// What became of each step is what its events say, and so is who did it.
+fn outcomes(evidence: &Evidence) -> Vec<Finding> {
+    let mut told: BTreeMap<&str, Option<(&Event, &str)>> = BTreeMap::new();
+    for event in &evidence.events {
+        let (Some(step), Some(change)) = (event.step.as_str(), outcome_after(event)) else {
+            continue;
+        };
+        told.insert(step, change.map(|state| (event, state)));
+    }
+    let mut findings = Vec::new();
+    // What was carried over from an execution that failed is told there.
+    for step in evidence.steps.iter().filter(|step| !step.has("carried_from")) {
+        let id = step.text("step_id").unwrap_or_default();
+        let state = step.text("state").unwrap_or_default();
+        let found = match told.get(id).copied().flatten() {
+            Some((event, outcome)) if outcome != state => Some((
+                format!("The step {id:?} is {state:?}."),
+                format!("{outcome:?}, as event {} in line {} says", event.seq, event.line),
+            )),
+            Some((event, _)) if said(event, "worker").is_some_and(|worker| step.text("worker") != Some(worker)) => {
+                Some((
+                    format!("The step {id:?} was done by {}.", shown(step.fields.get("worker"))),
+                    format!("the worker that event {} in line {} names", event.seq, event.line),
+                ))
+            }
+            None if OVER.contains(&state) => Some((
+                format!("The step {id:?} is {state:?}, and no event says so."),
+                "an event that says so".to_owned(),
+            )),
+            _ => None,
+        };
+        findings.extend(found.map(|(what, expected)| Finding::new(step.line, Fault::Contradiction, what, expected)));
+    }
+    findings
+}
+
+/// What became of a step after an event: an outcome, none yet, or what it was before.
+fn outcome_after(event: &Event) -> Option<Option<&'static str>> {
+    Some(match event.kind.as_str() {
+        "step_completed" | "step_succeeded" => Some("succeeded"),
+        "step_failed" => Some("failed"),
+        "step_cancelled" => Some("cancelled"),
+        "step_skipped" => Some("skipped"),
+        "step_unknown" => Some("unknown"),
+        // A verdict may let it run once more.
+        "step_started" | "step_blocked" | "step_resolved" => None,
+        _ => return None,
+    })
 }
 
 /// Approved, used up, and by as many people as it asks for, unless a rule decides alone.

@@ -263,6 +263,18 @@ fn a_start_without_a_used_approval_is_found() {
 }
 
 #[test]
+fn a_step_that_is_not_what_its_events_say_is_found() {
+    for (from, to) in [
+        ("\"state\": \"succeeded\"", "\"state\": \"failed\""),
+        ("\"state\": \"succeeded\"", "\"state\": \"running\""),
+        ("\"step_id\": \"restart\"", "\"step_id\": \"other\""),
+    ] {
+        let findings = found("succeeded", |lines| replace(lines, 3, from, to));
+        assert_eq!(faults(&findings), [(4, Fault::Contradiction)], "{to}");
+    }
+}
+
+#[test]
 fn who_stands_behind_two_votes_counts_once() {
     let two = |own: &str| {
         let mut lines = lines("succeeded");

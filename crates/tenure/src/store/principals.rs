@@ -17,6 +17,10 @@ row! {
         pub kind: String,
         /// Where to write to it.
         pub email: Option<String>,
+        /// Up to which level it approves by a database login; a key has a level of its own.
+        pub approver_level: Option<i32>,
+        /// In which roles it approves.
+        pub approval_roles: Vec<String>,
         /// When it was made.
         pub created_at: Timestamp,
         /// By whom.

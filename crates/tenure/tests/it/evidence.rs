@@ -6,7 +6,7 @@ use tenure_core::evidence::{Evidence, SecretKey, sign, verify};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::fixture::{Claimed, Db, claim_with, one, rows, run, verb};
+use crate::fixture::{Claimed, Db, claim_with, one, refused, rows, run, verb};
 
 /// A plan with a step of this class for each name, one after the other.
 fn plan(purpose: &str, class: &str, steps: &[&str], more: serde_json::Value) -> String {
@@ -182,4 +182,25 @@ async fn the_evidence_of_every_end_verifies() {
     db.advance("25 hours").await;
     one(&c, "select tenure.execution_tick()", &[]).await;
     evidence(&c, expired, "cancelled").await;
+}
+
+/// The newest key signs; one that was followed by another is not made the newest by adding it again.
+#[tokio::test]
+async fn a_key_that_was_followed_by_another_does_not_sign_again() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let add = "select tenure.evidence_key_add(left(encode(sha256(sha256($1::text::bytea)), 'hex'), 16), sha256($1::text::bytea), sha256('s'))";
+    for (key, refusal) in [
+        ("one", None),
+        ("one", None),
+        ("two", None),
+        ("one", Some("state_conflict")),
+    ] {
+        db.advance("1 second").await;
+        let added = one(&c, add, &[&key]).await;
+        match refusal {
+            None => assert_eq!(added["added"], true, "{added}"),
+            Some(code) => refused(&added, code),
+        }
+    }
 }

@@ -4,7 +4,8 @@ use serde_json::json;
 use tenure_core::limits::STEP_PROGRESS_LINES_MAX;
 
 use crate::approvals_scene::{
-    act, as_owner, ask, ask_change, check_executions, decide, id, people, plan, state_of, submit, tick, work, work_all,
+    act, as_owner, ask, ask_change, check_executions, decide, id, people, plan, rule, state_of, submit, tick, work,
+    work_all,
 };
 use crate::fixture::{Db, claim, get, one, refused, rows, run, verb};
 
@@ -400,4 +401,26 @@ async fn a_step_that_reports_without_end_fills_no_story() {
     verb(&c, "job_complete", &b, "").await;
     assert_eq!(state_of(&c, execution).await, "succeeded");
     check_executions(&c).await;
+}
+
+/// A step needs a long lease; plain jobs of its kind may have one too, but for what the kind itself allows.
+/// Proves: S211.
+#[tokio::test]
+async fn the_lease_of_a_step_keeps_to_the_limit_of_its_kind() {
+    let (_db, c) = people().await;
+    rule(&c, "free", json!({"level": 0})).await;
+    submit(&c, "eve", &plan("p", &["a modify"]), "").await;
+    let lease = async || {
+        let sql = "select extract(epoch from c.leased_until - c.leased_at)::integer from tenure.job_claim_many('w', p_kinds => array['touch'], p_lease_seconds => 20) c";
+        get::<i32>(&c, sql, &[]).await
+    };
+    assert_eq!(lease().await, 360);
+    one(
+        &c,
+        "select tenure.kind_set('touch', '{\"lease_seconds\": 20, \"lease_seconds_max\": 30}')",
+        &[],
+    )
+    .await;
+    one(&c, "select tenure.job_enqueue('touch')", &[]).await;
+    assert_eq!(lease().await, 30);
 }

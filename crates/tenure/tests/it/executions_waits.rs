@@ -289,3 +289,19 @@ async fn whoever_lifts_a_freeze_waits_for_nobody_who_is_parked() {
     check_executions(&c).await;
     assert!(rows(&c, "select from tenure.locks", &[]).await.is_empty());
 }
+
+/// Whoever looks is told of both that keep it from starting.
+#[tokio::test]
+async fn a_freeze_is_told_of_what_waits_for_its_window_anyway() {
+    let (_db, c) = people().await;
+    let opens = crate::approvals_time::window(&c, 5).await;
+    rule(&c, "nights", json!({"level": 0, "window": opens})).await;
+    let parked = id(&submit(&c, "eve", &plan("p", &["a modify"]), "").await, "execution_id");
+    one(&c, "select tenure.execution_freeze('inventory')", &[]).await;
+    let shown = one(&c, "select tenure.execution_show($1)", &[&parked]).await;
+    let words = shown["waiting_for"].to_string();
+    assert!(words.contains("inventory") && words.contains("window"), "{shown}");
+    let seconds = "select tenure.execution_preview($1) -> 'timeout_seconds'";
+    let text = plan("other", &["a modify"]).to_string();
+    assert_eq!(one(&c, seconds, &[&text.as_str()]).await, json!(600));
+}

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::approvals_race::sessions;
 use crate::approvals_scene::{act, check_executions, id, people, plan, state_of, submit, tick, work, work_all};
-use crate::fixture::{all, check_invariants, claim_with, get, one, reap, refused, rows, run, verb};
+use crate::fixture::{all, check_invariants, claim_with, get, one, raised, reap, refused, rows, run, try_rows, verb};
 
 /// A plan of one step at this target, which goes without an approval.
 pub(crate) fn at(target: &str, purpose: &str, more: Value) -> Value {
@@ -422,4 +422,25 @@ async fn racing_for_a_lock_has_one_winner_and_crossing_orders_do_not_meet() {
             one(&c, "select tenure.lock_break($1, 'next round')", &[&part]).await;
         }
     }
+}
+
+/// As the list prints it, it can be asked for; what cannot be a lock is refused, not found empty.
+#[tokio::test]
+async fn a_lock_is_listed_and_refused_by_the_name_it_was_taken_by() {
+    let (_db, c) = people().await;
+    take(&c, "ada", &["host:a:restart"], 60).await;
+    for (asked, found) in [("host:a", 1), ("host:a:restart", 1), ("host:a:other", 0), ("host:b", 0)] {
+        let sql = "select count(*) from tenure.lock_list($1)";
+        assert_eq!(get::<i64>(&c, sql, &[&asked]).await, found, "{asked}");
+    }
+    for sql in [
+        "select * from tenure.lock_list('nosuch')",
+        "select * from tenure.lock_waiters('nosuch')",
+    ] {
+        raised(try_rows(&c, sql, &[]).await, "name_invalid");
+    }
+    let held = take(&c, "bob", &["host:a"], 60).await;
+    refused(&held, "lock_held");
+    let what = held["what"].as_str().expect("text");
+    assert!(what.starts_with("host:a:restart is held by ada (by hand)"), "{what}");
 }

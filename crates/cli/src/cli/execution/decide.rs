@@ -216,7 +216,7 @@ async fn ask_for_hash(session: &mut Session, approval: &Approval) -> Outcome<Str
             codes::USAGE,
             "Missing: --hash <HASH>.",
             "A decision names the plan that was looked at, and nobody sits at a terminal to be asked.",
-            format!("Look at it with `tenure execution plan {id}`, then give the hash that you saw."),
+            format!("Look at it with `tenure execution plan {id}`; its hash is in `tenure execution show {id}`."),
         ));
     }
     let text: String = session

@@ -200,7 +200,7 @@ impl Freeze {
             })
             .await?;
         let until = match &done["until"] {
-            Value::Null => "until `tenure execution unfreeze`".to_owned(),
+            Value::Null => "until `tenure execution unfreeze --reason TEXT`".to_owned(),
             at => format!("until {}", shown("until", at)),
         };
         let sentence = format!("Frozen {until}: what is approved is parked, and what runs goes on.");

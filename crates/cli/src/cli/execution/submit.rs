@@ -145,7 +145,7 @@ fn told(answer: &Value) -> String {
 /// Why an execution that may start does not.
 pub(super) fn parked_in_words(parked: &str) -> String {
     match parked {
-        "freeze" => "the tenant is frozen (`tenure execution unfreeze` ends that)".to_owned(),
+        "freeze" => "the tenant is frozen (`tenure execution unfreeze --reason TEXT` ends that)".to_owned(),
         "window" => "its window is not open".to_owned(),
         other => other.to_owned(),
     }
