@@ -400,7 +400,7 @@ begin
     'expires_seconds', v_terms.expires_seconds, 'window', v_terms.start_window, 'opens_at', tenure.window_opens(v_terms.start_window, v_now),
     'frozen', (select f.reason from tenure.freezes f where f.tenant_id = v_caller.tenant_id and f.ended_at is null and (f.until is null or f.until > v_now)),
     'runbook_missing', v_terms.level >= 2 and not v_plan ? 'runbook_ref',
-    'timeout_seconds', (tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', v_class)).execution_timeout_ms / 1000,
+    'timeout_seconds', ceil((tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', v_class)).execution_timeout_ms / 1000.0)::integer,
     'steps', (select jsonb_agg(jsonb_build_object('step_id', s.step_id, 'rule', r.rule, 'level', r.level, 'effects', s.effects, 'attempts_max', s.attempts_max,
                 'timeout_seconds', coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer),
                 'lock_key', 'lock:v1:' || v_caller.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end,

@@ -447,7 +447,9 @@ async fn a_submission_that_was_waited_for_and_failed_has_an_exit_code_of_its_own
     plan["on_step_failure"] = json!("continue");
     let (file, _) = floor.plan("half.json", &plan);
     let submit = ["execution", "submit", &file, "--key", "half"];
-    floor.sql(ANN, &submit).ok();
+    let waited = floor.sql(ANN, &[&submit[..], &["--wait", "0"]].concat());
+    has(&waited.err, &["it goes on", "tenure execution watch"]);
+    waited.ok();
     let (job, token) = floor.claim("half");
     let fail = ["job", "fail", &job, &token, "--message", "no", "--permanent"];
     floor.bench().run(fail).ok();

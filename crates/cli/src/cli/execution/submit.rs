@@ -79,9 +79,11 @@ impl Submit {
             })
             .await?;
         let mut answer = json_of(&made)?;
+        let mut goes_on = false;
         if let Some(until) = until {
             let waited = settled(&mut session, made.execution_id, until).await?;
-            if waited["settled"] != true && plan.mode() == Mode::Immediate && session.remote().is_none() {
+            goes_on = waited["settled"] != true;
+            if goes_on && plan.mode() == Mode::Immediate && session.remote().is_none() {
                 session
                     .sql(async |tx| executions::execution_background(tx, made.execution_id).await)
                     .await?;
@@ -91,6 +93,12 @@ impl Submit {
             }
         }
         session.out.done(&told(&answer), &answer, &["execution_id"])?;
+        if goes_on {
+            let id = made.execution_id;
+            session.out.note(&format!(
+                "The wait is over, and it goes on: tenure execution watch {id}"
+            ));
+        }
         if let (Some(difference), Format::People) = (&made.difference, session.out.format) {
             session.out.text(&told_difference(difference))?;
         }
