@@ -151,3 +151,14 @@ async fn naming_a_key_gives_a_login_neither_its_level_nor_its_proof() {
     .await;
     assert_eq!(via, None);
 }
+
+#[tokio::test]
+async fn the_list_of_principals_says_who_approves_up_to_which_level_and_as_what() {
+    let (_db, c) = people().await;
+    let sql = "select string_agg(concat_ws(' ', p.name, p.approver_level, p.approval_roles), ', ' order by p.name) from tenure.principal_list() p";
+    let listed: String = get(&c, sql, &[]).await;
+    assert_eq!(
+        listed,
+        "ada 3 {dba}, bob 2 {release}, bot {}, cyd 1 {}, eve 3 {dba,release}, pam {}"
+    );
+}
