@@ -162,3 +162,16 @@ async fn the_list_of_principals_says_who_approves_up_to_which_level_and_as_what(
         "ada 3 {dba}, bob 2 {release}, bot {}, cyd 1 {}, eve 3 {dba,release}, pam {}"
     );
 }
+
+#[tokio::test]
+async fn the_story_of_a_vote_says_for_whom_it_was_given() {
+    let (_db, c) = people().await;
+    let asked = ask_change(&c).await;
+    act(&c, "cyd").await;
+    let sql = "select tenure.approval_decide($1, 'approve', $2, 'seen', 'ada')";
+    let answer = one(&c, sql, &[&asked.approval, &asked.hash.as_str()]).await;
+    assert_eq!(answer["state"], "approved", "{answer}");
+    let whom = "select data ->> 'on_behalf_of' from tenure.execution_timeline($1) where kind = 'approval_vote'";
+    assert_eq!(get::<String>(&c, whom, &[&asked.execution]).await, "ada");
+    check_executions(&c).await;
+}
