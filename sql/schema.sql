@@ -394,12 +394,17 @@ CREATE FUNCTION tenure.approver(p_caller tenure.caller_identity, OUT level integ
 -- are_clean(json[]); Type: FUNCTION
 CREATE FUNCTION tenure.are_clean(p_payloads json[]) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- attempts_only_amended(); Type: FUNCTION
 CREATE FUNCTION tenure.attempts_only_amended() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- attempts_spent(text, timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.attempts_spent(p_outcome text, p_started_at timestamp with time zone, p_attempt integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- auth_makers(tenure.caller_identity); Type: FUNCTION
@@ -437,6 +442,11 @@ CREATE FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text) RETUR
 CREATE FUNCTION tenure.check_acted_for(p_on_behalf_of text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_actor(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_actor(p_what text, p_name text) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- tunings; Type: TABLE
@@ -537,7 +547,7 @@ CREATE FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution
 -- check_name(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_name(p_what text, p_name text) RETURNS void
     LANGUAGE plpgsql
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- check_not_own_login(tenure.caller_identity, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) RETURNS void
@@ -547,6 +557,12 @@ CREATE FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identity, p_lo
 -- check_number(text, bigint, bigint, bigint); Type: FUNCTION
 CREATE FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) RETURNS void
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_numbers(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_numbers(p_what text, p_value jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- check_pairs(uuid[], uuid[]); Type: FUNCTION
@@ -559,7 +575,7 @@ CREATE FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) RETURNS vo
 CREATE FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- check_plan_here(tenure.caller_identity, timestamp with time zone, jsonb, text, tenure.plan_step[], uuid, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb) RETURNS void
@@ -651,9 +667,15 @@ CREATE FUNCTION tenure.check_tenant(p_tenant_id integer) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_webhook_url(text); Type: FUNCTION
+CREATE FUNCTION tenure.check_webhook_url(p_url text) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$...$_$;
+
 -- check_window(jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.check_window(p_window jsonb) RETURNS void
     LANGUAGE plpgsql
+    SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
 -- check_word(text, text, text, text[]); Type: FUNCTION
@@ -661,9 +683,17 @@ CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allo
     LANGUAGE plpgsql
     AS $$...$$;
 
--- claim_lanes(tenure.caller_identity, tenure.tunings, text, text[], integer, boolean); Type: FUNCTION
-CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) RETURNS record
+-- claim_lanes(tenure.caller_identity, tenure.tunings, text, text[], integer, boolean, integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[] DEFAULT NULL::integer[], p_lanes_max integer DEFAULT NULL::integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT more boolean) RETURNS record
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- claim_marked(tenure.caller_identity, text, integer, smallint, timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.claim_marked(p_caller tenure.caller_identity, p_executor text, p_lane_after integer, p_last smallint, p_now timestamp with time zone, p_rows_max integer) RETURNS integer[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$...$$;
 
 -- class_reach(text); Type: FUNCTION
@@ -685,6 +715,12 @@ CREATE FUNCTION tenure.config_get(p_key text) RETURNS jsonb
 -- config_list(); Type: FUNCTION
 CREATE FUNCTION tenure.config_list() RETURNS TABLE(key text, value jsonb, origin text, default_value jsonb, value_type text, value_min bigint, value_max bigint, is_gate boolean, description text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- config_lock(integer); Type: FUNCTION
+CREATE FUNCTION tenure.config_lock(p_tenant_id integer) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -811,6 +847,11 @@ CREATE FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- deceptive_sign(text); Type: FUNCTION
+CREATE FUNCTION tenure.deceptive_sign(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
 -- deliveries_add(tenure.subscriptions, timestamp with time zone, jsonb[]); Type: FUNCTION
 CREATE FUNCTION tenure.deliveries_add(p_sub tenure.subscriptions, p_now timestamp with time zone, p_parts jsonb[]) RETURNS void
     LANGUAGE plpgsql
@@ -869,13 +910,13 @@ CREATE FUNCTION tenure.ends_follow(p_now timestamp with time zone, p_actor text,
     LANGUAGE plpgsql
     AS $$...$$;
 
--- enqueue_alike(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, integer, json[], text[], text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text, boolean); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) RETURNS record
+-- enqueue_alike(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, integer, json[], text[], text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
--- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[], integer[], text); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], p_renewals_max integer[] DEFAULT NULL::integer[], p_on_exhausted text DEFAULT NULL::text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) RETURNS record
+-- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[], integer[], text, integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], p_renewals_max integer[] DEFAULT NULL::integer[], p_on_exhausted text DEFAULT NULL::text, p_floors integer[] DEFAULT NULL::integer[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -883,9 +924,15 @@ CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning t
     SET plan_cache_mode TO 'force_generic_plan'
     AS $_$...$_$;
 
--- enqueue_lanes(tenure.caller_identity, tenure.tunings, text[], text[]); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) RETURNS integer[]
+-- enqueue_lanes(tenure.caller_identity, tenure.tunings, text[], text[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[], p_floors integer[] DEFAULT NULL::integer[]) RETURNS integer[]
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- epoch_after(integer); Type: FUNCTION
+CREATE FUNCTION tenure.epoch_after(p_epoch integer) RETURNS integer
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- error_fingerprint(text, text, text); Type: FUNCTION
@@ -904,8 +951,8 @@ CREATE FUNCTION tenure.event_end() RETURNS TABLE(tenant_id integer, tenant text,
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- event_list(text, integer, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_kind text DEFAULT NULL::text, p_subject text DEFAULT NULL::text) RETURNS TABLE(cursor text, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb, via text)
+-- event_list(text, integer, text, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_kind text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_newest boolean DEFAULT false) RETURNS TABLE(cursor text, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb, via text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1216,12 +1263,14 @@ CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids
 CREATE FUNCTION tenure.executions_shape() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
 -- executions_stand(); Type: FUNCTION
 CREATE FUNCTION tenure.executions_stand() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- executions_start(timestamp with time zone, text, uuid[]); Type: FUNCTION
@@ -1262,6 +1311,11 @@ CREATE FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- has_long_number(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.has_long_number(p_value jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
 -- health(); Type: FUNCTION
 CREATE FUNCTION tenure.health() RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1285,8 +1339,14 @@ CREATE FUNCTION tenure.id_time(p_id uuid) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
--- installation_stamp(text); Type: FUNCTION
-CREATE FUNCTION tenure.installation_stamp(p_functions_hash text) RETURNS integer
+-- installation_check(); Type: FUNCTION
+CREATE FUNCTION tenure.installation_check() RETURNS TABLE(epoch integer, began boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- installation_stamp(text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.installation_stamp(p_functions_hash text, p_restored boolean DEFAULT false) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -1294,7 +1354,7 @@ CREATE FUNCTION tenure.installation_stamp(p_functions_hash text) RETURNS integer
 -- is_blank(text); Type: FUNCTION
 CREATE FUNCTION tenure.is_blank(p_text text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- is_every_tenant(); Type: FUNCTION
 CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
@@ -1310,6 +1370,7 @@ CREATE FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) RETURNS boo
 -- is_moment(text); Type: FUNCTION
 CREATE FUNCTION tenure.is_moment(p_text text) RETURNS boolean
     LANGUAGE plpgsql STABLE
+    SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
 -- is_plan_number(text); Type: FUNCTION
@@ -1504,7 +1565,7 @@ CREATE FUNCTION tenure.job_settle(p_now timestamp with time zone, p_actor text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- job_show(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.job_show(p_job_id uuid) RETURNS jsonb
@@ -1606,6 +1667,12 @@ CREATE FUNCTION tenure.key_hash(p_scope text, p_key text) RETURNS uuid
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$...$$;
 
+-- key_home(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.key_home(p_key_id uuid) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- key_list(); Type: FUNCTION
 CREATE FUNCTION tenure.key_list() RETURNS TABLE(prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text, created_at timestamp with time zone, created_by text, makers text[], expires_at timestamp with time zone, revoked_at timestamp with time zone, revoked_by text, last_used_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1626,6 +1693,17 @@ CREATE FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) RETURNS text
 -- keyed_hash(bytea); Type: FUNCTION
 CREATE FUNCTION tenure.keyed_hash(p_digest bytea) RETURNS bytea
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- keys_ended(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.keys_ended(p_key_ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- keys_prove(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.keys_prove(p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- keys_take(uuid[], uuid[]); Type: FUNCTION
@@ -1669,6 +1747,7 @@ CREATE TABLE tenure.kinds (
     paused_by text,
     pause_note text,
     catch_up text,
+    key_keep_seconds integer,
     CONSTRAINT kinds_attempts_max_check CHECK (((attempts_max >= 1) AND (attempts_max <= 1000))),
     CONSTRAINT kinds_backoff_base_seconds_check CHECK (((backoff_base_seconds >= 1) AND (backoff_base_seconds <= 86400))),
     CONSTRAINT kinds_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
@@ -1677,6 +1756,7 @@ CREATE TABLE tenure.kinds (
     CONSTRAINT kinds_check1 CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
     CONSTRAINT kinds_check2 CHECK (((concurrency_max IS NOT NULL) OR ((limited_after IS NULL) AND (limit_settles_at IS NULL)))),
     CONSTRAINT kinds_concurrency_max_check CHECK (((concurrency_max >= 1) AND (concurrency_max <= 100000))),
+    CONSTRAINT kinds_key_keep_seconds_check CHECK (((key_keep_seconds >= 1) AND (key_keep_seconds <= 315360000))),
     CONSTRAINT kinds_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
     CONSTRAINT kinds_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
     CONSTRAINT kinds_lease_seconds_max_check CHECK (((lease_seconds_max >= 1) AND (lease_seconds_max <= 86400))),
@@ -1702,6 +1782,9 @@ COMMENT ON COLUMN tenure.kinds.limited_after IS 'Set while the limit settles: tr
 
 -- COLUMN kinds.catch_up; Type: COMMENT
 COMMENT ON COLUMN tenure.kinds.catch_up IS 'What becomes of late slots of schedules that do not say it themselves. Null: none for agents, latest_only for all others.';
+
+-- COLUMN kinds.key_keep_seconds; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.key_keep_seconds IS 'How long after its end a job keeps its key, at most as long as it is kept itself. Null: until its end.';
 
 -- kind_list(); Type: FUNCTION
 CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
@@ -1750,8 +1833,8 @@ CREATE FUNCTION tenure.lane_check(p_caller tenure.caller_identity, p_kind text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- lane_ensure(tenure.caller_identity, text, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text DEFAULT ''::text) RETURNS integer
+-- lane_ensure(tenure.caller_identity, text, text, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text DEFAULT ''::text, p_floor integer DEFAULT 0) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -1759,6 +1842,12 @@ CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text,
 -- lane_lapse(integer[], timestamp with time zone, integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text) RETURNS void
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- lane_make(integer, text, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lane_make(p_tenant_id integer, p_kind text, p_executor text, p_floor integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- lane_open(text, text); Type: FUNCTION
@@ -1777,9 +1866,22 @@ CREATE FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- lane_ready(integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.lane_ready(p_lanes integer[], p_limit integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- lane_time(integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.lane_time(p_lanes integer[]) RETURNS void
     LANGUAGE sql
+    AS $$...$$;
+
+-- lane_try(integer, text, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lane_try(p_tenant_id integer, p_kind text, p_executor text, p_floor integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '100ms'
     AS $$...$$;
 
 -- lane_wake(integer[], timestamp with time zone); Type: FUNCTION
@@ -1792,6 +1894,11 @@ CREATE FUNCTION tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_en
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- lease_floor(integer); Type: FUNCTION
+CREATE FUNCTION tenure.lease_floor(p_seconds integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- lease_shrink(tenure.run_end[]); Type: FUNCTION
 CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
     LANGUAGE plpgsql
@@ -1800,6 +1907,12 @@ CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
 -- limit_of(text); Type: FUNCTION
 CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- lineage(); Type: FUNCTION
+CREATE FUNCTION tenure.lineage() RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- lines_left(integer[], text[]); Type: FUNCTION
@@ -1887,24 +2000,62 @@ CREATE FUNCTION tenure.login_unbind(p_login text) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- long_number_path(json); Type: FUNCTION
+CREATE FUNCTION tenure.long_number_path(p_payload json) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
 -- makers_now(tenure.caller_identity); Type: FUNCTION
 CREATE FUNCTION tenure.makers_now(p_caller tenure.caller_identity) RETURNS text[]
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- marked_lanes(integer, text[], integer, smallint); Type: FUNCTION
+CREATE FUNCTION tenure.marked_lanes(p_tenant_id integer, p_executors text[], p_lane_after integer, p_last smallint) RETURNS integer[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- marks_from(integer, text, smallint, integer); Type: FUNCTION
+CREATE FUNCTION tenure.marks_from(p_tenant_id integer, p_executor text, p_rank smallint, p_lane_after integer) RETURNS TABLE(mark_id bigint, lane integer, turn integer)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- marks_retire(bigint[]); Type: FUNCTION
+CREATE FUNCTION tenure.marks_retire(p_ids bigint[]) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
 -- mask_text(text); Type: FUNCTION
 CREATE FUNCTION tenure.mask_text(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- matches_any(text, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.matches_any(p_text text, p_globs text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- may_have_forbidden_key(text); Type: FUNCTION
 CREATE FUNCTION tenure.may_have_forbidden_key(p_text text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
+-- may_have_long_number(text); Type: FUNCTION
+CREATE FUNCTION tenure.may_have_long_number(p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- may_see(text); Type: FUNCTION
@@ -1957,6 +2108,11 @@ CREATE FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp wi
     LANGUAGE sql
     AS $$...$$;
 
+-- metrics_services(timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.metrics_services(p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
+    LANGUAGE sql
+    AS $$...$$;
+
 -- new_id(timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.new_id(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
@@ -1989,19 +2145,37 @@ CREATE FUNCTION tenure.partition_bound(p_table text, p_at timestamp with time zo
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- partition_in_use(timestamp with time zone, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.partition_in_use(p_lower timestamp with time zone, p_upper timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- partition_list(text); Type: FUNCTION
 CREATE FUNCTION tenure.partition_list(p_table text) RETURNS TABLE(name text, lower_at timestamp with time zone, upper_at timestamp with time zone, total bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
 
--- partition_upkeep(); Type: FUNCTION
-CREATE FUNCTION tenure.partition_upkeep() RETURNS jsonb
+-- partition_split_at(text, timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.partition_split_at(p_table text, p_now timestamp with time zone, p_days integer) RETURNS timestamp with time zone
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- partition_upkeep(text); Type: FUNCTION
+CREATE FUNCTION tenure.partition_upkeep(p_table text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET lock_timeout TO '2s'
+    SET lock_timeout TO '100ms'
     SET "TimeZone" TO 'UTC'
     AS $_$...$_$;
+
+-- partitions_over(text[], timestamp with time zone, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.partitions_over(p_tables text[], p_now timestamp with time zone, p_gone text[]) RETURNS TABLE(table_name text, name text, lower_at timestamp with time zone, upper_at timestamp with time zone)
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
 
 -- schedules; Type: TABLE
 CREATE TABLE tenure.schedules (
@@ -2111,6 +2285,7 @@ CREATE FUNCTION tenure.plan_check(p_plan text) RETURNS jsonb
 CREATE FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- plan_check_needs(jsonb); Type: FUNCTION
@@ -2128,12 +2303,14 @@ CREATE FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) RETURNS jsonb
 CREATE FUNCTION tenure.plan_document(p_text text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- plan_document_trouble(json, boolean); Type: FUNCTION
 CREATE FUNCTION tenure.plan_document_trouble(p_document json, p_marked boolean) RETURNS TABLE(trouble text, at integer[], said text)
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- plan_field_trouble(json, jsonb); Type: FUNCTION
@@ -2177,11 +2354,13 @@ CREATE FUNCTION tenure.plan_place_at(p_document json, p_at integer[]) RETURNS te
 -- plan_quoted(text); Type: FUNCTION
 CREATE FUNCTION tenure.plan_quoted(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- plan_readable(text); Type: FUNCTION
 CREATE FUNCTION tenure.plan_readable(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
 -- plan_refuse_cycle(jsonb, integer[], integer[], integer[]); Type: FUNCTION
@@ -2220,6 +2399,7 @@ CREATE FUNCTION tenure.plan_uses(p_plan jsonb) RETURNS TABLE(kind text, executor
 CREATE FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- planned_slots_touched(); Type: FUNCTION
@@ -2232,6 +2412,7 @@ CREATE FUNCTION tenure.planned_slots_touched() RETURNS trigger
 CREATE FUNCTION tenure.principal_create(p_name text, p_kind text, p_email text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
 -- principal_home(tenure.caller_identity); Type: FUNCTION
@@ -2265,6 +2446,30 @@ CREATE FUNCTION tenure.priority_of(p_name text) RETURNS integer
 -- random_secret(); Type: FUNCTION
 CREATE FUNCTION tenure.random_secret() RETURNS bytea
     LANGUAGE sql
+    AS $$...$$;
+
+-- ready_mark(integer[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.ready_mark(p_lanes integer[], p_ranks integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- ready_marks_mend(); Type: FUNCTION
+CREATE FUNCTION tenure.ready_marks_mend() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- ready_marks_tidy(integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.ready_marks_tidy(p_tenants integer[], p_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS $$...$$;
 
 -- refusal(text, text, text, text); Type: FUNCTION
@@ -2333,6 +2538,17 @@ CREATE FUNCTION tenure.refuse_gate(p_key text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- refuse_id_taken(); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_id_taken() RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- refuse_long_number(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_long_number(p_what text, p_place text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
 -- refuse_loss(); Type: FUNCTION
 CREATE FUNCTION tenure.refuse_loss() RETURNS trigger
     LANGUAGE plpgsql
@@ -2365,13 +2581,46 @@ CREATE FUNCTION tenure.refuse_token() RETURNS integer
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- request_begin(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.request_begin(p_key text, p_asked jsonb) RETURNS TABLE(status integer, answer text, answered_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- request_difference(jsonb, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.request_difference(p_first jsonb, p_second jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- request_end(text, jsonb, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- request_scope(text); Type: FUNCTION
+CREATE FUNCTION tenure.request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- request_sweep(integer); Type: FUNCTION
+CREATE FUNCTION tenure.request_sweep(p_limit integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- reserved_actors(); Type: FUNCTION
+CREATE FUNCTION tenure.reserved_actors() RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- roles_missing(tenure.approvals); Type: FUNCTION
 CREATE FUNCTION tenure.roles_missing(p_approval tenure.approvals) RETURNS text[]
     LANGUAGE sql STABLE
     AS $$...$$;
 
 -- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone)
+CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone, token uuid)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2424,6 +2673,11 @@ CREATE FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text DEFAULT 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- schedule_insert(tenure.caller_identity, timestamp with time zone, text, tenure.schedules); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_insert(p_caller tenure.caller_identity, p_now timestamp with time zone, p_name text, p_new tenure.schedules) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- schedule_list(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.schedule_list(p_limit integer DEFAULT 100, p_after text DEFAULT NULL::text) RETURNS SETOF tenure.schedule_row
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2450,6 +2704,7 @@ CREATE FUNCTION tenure.schedule_put(p_name text, p_spec jsonb, p_on_behalf_of te
 -- schedule_read(tenure.caller_identity, tenure.schedules, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.schedule_read(p_caller tenure.caller_identity, p_old tenure.schedules, p_spec jsonb) RETURNS tenure.schedules
     LANGUAGE plpgsql
+    SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
 -- schedule_resume(text, text); Type: FUNCTION
@@ -2520,6 +2775,18 @@ CREATE FUNCTION tenure.secret_text(p_secret bytea) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
+-- service_beat(text, uuid, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.service_beat(p_service text, p_instance uuid, p_version text, p_zones text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- service_list(); Type: FUNCTION
+CREATE FUNCTION tenure.service_list() RETURNS TABLE(service text, is_running boolean, last_run_at timestamp with time zone, instances bigint, versions text[], zones text[], effect text)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- setting(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.setting(p_tenant_id integer, p_key text) RETURNS jsonb
     LANGUAGE plpgsql STABLE
@@ -2539,6 +2806,11 @@ CREATE FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_now time
 -- slot_jitter(integer, timestamp with time zone, bigint); Type: FUNCTION
 CREATE FUNCTION tenure.slot_jitter(p_schedule_id integer, p_plan_time timestamp with time zone, p_seconds bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- slot_moment(tenure.schedules, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.slot_moment(p_schedule tenure.schedules, p_now timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- slot_offer(uuid[], text, text, text, text[], integer, integer); Type: FUNCTION
@@ -2594,7 +2866,7 @@ CREATE TABLE tenure.planned_slots (
     CONSTRAINT planned_slots_expression_check CHECK ((expression ~ '\S'::text)),
     CONSTRAINT planned_slots_missed_check CHECK ((missed >= 1)),
     CONSTRAINT planned_slots_origin_check CHECK ((origin = ANY (ARRAY['rule'::text, 'manual'::text, 'backfill'::text]))),
-    CONSTRAINT planned_slots_plan_time_check CHECK ((isfinite(plan_time) AND (EXTRACT(epoch FROM plan_time) = trunc(EXTRACT(epoch FROM plan_time))))),
+    CONSTRAINT planned_slots_plan_time_check CHECK ((isfinite(plan_time) AND ((origin = 'manual'::text) OR (EXTRACT(epoch FROM plan_time) = trunc(EXTRACT(epoch FROM plan_time)))))),
     CONSTRAINT planned_slots_planned_by_check CHECK ((planned_by ~ '\S'::text)),
     CONSTRAINT planned_slots_result_check CHECK ((octet_length((result)::text) <= 16384)),
     CONSTRAINT planned_slots_scope_id_check CHECK ((scope_id ~ '\S'::text)),
@@ -2608,6 +2880,9 @@ ALTER TABLE ONLY tenure.planned_slots FORCE ROW LEVEL SECURITY;
 
 -- TABLE planned_slots; Type: COMMENT
 COMMENT ON TABLE tenure.planned_slots IS 'One planned run of a schedule: planned ahead, its run while there is one, and its record after that, longer than that of its job. A moment has one row, whoever plans it.';
+
+-- COLUMN planned_slots.plan_time; Type: COMMENT
+COMMENT ON COLUMN tenure.planned_slots.plan_time IS 'The moment it stands for: a whole second of the rule; of a run by hand the moment it was asked for.';
 
 -- COLUMN planned_slots.missed; Type: COMMENT
 COMMENT ON COLUMN tenure.planned_slots.missed IS 'So many slots, this one the first, were seen by nobody in time; missed_until is the last of them.';
@@ -2806,6 +3081,7 @@ CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[]
 CREATE FUNCTION tenure.steps_shape() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- steps_skip(timestamp with time zone, uuid[], integer[], text); Type: FUNCTION
@@ -2847,6 +3123,7 @@ CREATE FUNCTION tenure.subscription_actor(p_sub tenure.subscriptions) RETURNS te
 CREATE FUNCTION tenure.subscription_create(p_name text, p_event_kinds text[], p_target text, p_filter jsonb DEFAULT '{}'::jsonb, p_from text DEFAULT 'now'::text, p_job_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_priority integer DEFAULT NULL::integer, p_depth_max integer DEFAULT NULL::integer, p_url text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
 -- subscription_delete(text, text); Type: FUNCTION
@@ -2980,6 +3257,72 @@ CREATE FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class text,
 -- traceparent(); Type: FUNCTION
 CREATE FUNCTION tenure.traceparent() RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- try_executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.try_executor_beat(p_name text, p_executor text, p_status text DEFAULT 'ok'::text, p_current_job_id uuid DEFAULT NULL::uuid, p_metadata jsonb DEFAULT '{}'::jsonb, p_instance uuid DEFAULT NULL::uuid) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_cancel(uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_cancel(p_job_id uuid, p_reason text, p_mode text DEFAULT 'cooperative'::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_claim(text, text, text[], integer, text, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_claim(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_affinity_key text DEFAULT NULL::text, p_priority_min integer DEFAULT NULL::integer) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_complete(uuid, uuid, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_complete(p_job_id uuid, p_token uuid, p_result jsonb DEFAULT NULL::jsonb, p_result_ref text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_dead_letter(uuid, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_enqueue(text, jsonb, text, text, text, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_enqueue(p_kind text, p_payload jsonb DEFAULT '{}'::jsonb, p_key text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_priority text DEFAULT 'normal'::text, p_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_deadline timestamp with time zone DEFAULT NULL::timestamp with time zone, p_source_ref text DEFAULT NULL::text, p_target_ref text DEFAULT NULL::text, p_payload_ref text DEFAULT NULL::text, p_classification text DEFAULT NULL::text, p_attempts_max integer DEFAULT NULL::integer, p_correlation_id text DEFAULT NULL::text, p_causation_event bigint DEFAULT NULL::bigint, p_parent_job_id uuid DEFAULT NULL::uuid, p_workflow_id uuid DEFAULT NULL::uuid, p_run_id uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_event_domain text DEFAULT NULL::text, p_source_system text DEFAULT NULL::text, p_job_id uuid DEFAULT NULL::uuid, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_fail(uuid, uuid, text, text, text, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text DEFAULT 'transient'::text, p_code text DEFAULT NULL::text, p_class text DEFAULT NULL::text, p_retry_seconds integer DEFAULT NULL::integer) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_heartbeat(uuid, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer DEFAULT NULL::integer) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_progress(uuid, uuid, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_progress(p_job_id uuid, p_token uuid, p_progress jsonb DEFAULT '{}'::jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_start(uuid, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_start(p_job_id uuid, p_token uuid) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- try_job_sweep(integer); Type: FUNCTION
+CREATE FUNCTION tenure.try_job_sweep(p_limit integer DEFAULT 1000) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- tuning(integer); Type: FUNCTION
@@ -3265,6 +3608,7 @@ CREATE TABLE tenure.delayed (
     run integer NOT NULL,
     attempts smallint NOT NULL,
     deadline timestamp with time zone,
+    tenant_id integer NOT NULL,
     CONSTRAINT delayed_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text])))
 )
 WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
@@ -3548,12 +3892,20 @@ CREATE TABLE tenure.installation (
     epoch integer DEFAULT 1 NOT NULL,
     functions_hash text,
     migrated_at timestamp with time zone,
+    lineage text,
+    txid xid8,
     CONSTRAINT installation_epoch_check CHECK ((epoch >= 1)),
     CONSTRAINT installation_singleton_check CHECK (singleton)
 );
 
 -- TABLE installation; Type: COMMENT
 COMMENT ON TABLE tenure.installation IS 'One row: the epoch of the event stream and the hash of the functions and views in force.';
+
+-- COLUMN installation.lineage; Type: COMMENT
+COMMENT ON COLUMN tenure.installation.lineage IS 'System identifier, timeline and database: tenure.lineage().';
+
+-- COLUMN installation.txid; Type: COMMENT
+COMMENT ON COLUMN tenure.installation.txid IS 'The transaction that looked last; a restored server may be behind.';
 
 -- jobs; Type: TABLE
 CREATE TABLE tenure.jobs (
@@ -3755,7 +4107,7 @@ CREATE VIEW tenure.job_queue WITH (security_invoker='true') AS
             a.ended_at,
             NULL::text,
             NULL::timestamp with time zone,
-            (a.attempt)::integer AS attempt,
+            (a.attempt - (((a.outcome = 'released'::text) OR ((a.outcome = 'expired'::text) AND (a.started_at IS NULL))))::integer),
             a.result_ref,
             a.ended_at
            FROM tenure.attempts a
@@ -3771,7 +4123,7 @@ CREATE VIEW tenure.job_queue WITH (security_invoker='true') AS
             a.ended_at,
             NULL::text,
             NULL::timestamp with time zone,
-            (a.attempt)::integer AS attempt,
+            (a.attempt - (((a.outcome = 'released'::text) OR ((a.outcome = 'expired'::text) AND (a.started_at IS NULL))))::integer),
             a.result_ref,
             a.ended_at
            FROM tenure.attempts a
@@ -3787,7 +4139,7 @@ CREATE VIEW tenure.job_queue WITH (security_invoker='true') AS
             a.ended_at,
             NULL::text,
             NULL::timestamp with time zone,
-            (a.attempt)::integer AS attempt,
+            (a.attempt - (((a.outcome = 'released'::text) OR ((a.outcome = 'expired'::text) AND (a.started_at IS NULL))))::integer),
             a.result_ref,
             a.ended_at
            FROM tenure.attempts a
@@ -3803,7 +4155,7 @@ CREATE VIEW tenure.job_queue WITH (security_invoker='true') AS
             a.ended_at,
             NULL::text,
             NULL::timestamp with time zone,
-            (a.attempt)::integer AS attempt,
+            (a.attempt - (((a.outcome = 'released'::text) OR ((a.outcome = 'expired'::text) AND (a.started_at IS NULL))))::integer),
             NULL::text,
             c.cleaned_at
            FROM (tenure.jobs c
@@ -3841,14 +4193,16 @@ CREATE TABLE tenure.lanes (
     timed boolean DEFAULT false NOT NULL,
     planned boolean DEFAULT false NOT NULL,
     stepped boolean DEFAULT false NOT NULL,
-    lease_seconds_min integer,
+    lease_seconds_min integer DEFAULT 0 NOT NULL,
+    twin integer DEFAULT 0 NOT NULL,
     CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
-    CONSTRAINT lanes_lease_seconds_min_check CHECK (((lease_seconds_min >= 1) AND (lease_seconds_min <= 86400)))
+    CONSTRAINT lanes_lease_seconds_min_check CHECK (((lease_seconds_min >= 0) AND (lease_seconds_min <= 86400))),
+    CONSTRAINT lanes_twin_check CHECK ((twin >= 0))
 )
 WITH (fillfactor='70');
 
 -- TABLE lanes; Type: COMMENT
-COMMENT ON TABLE tenure.lanes IS 'One waiting line per tenant, kind and executor. parked_until: an idle worker listens for this lane until then.';
+COMMENT ON TABLE tenure.lanes IS 'A line of a tenant, kind, executor and shortest lease. parked_until: an idle worker listens until then.';
 
 -- COLUMN lanes.timed; Type: COMMENT
 COMMENT ON COLUMN tenure.lanes.timed IS 'Whether a job with a run timeout or a limit on renewals was ever enqueued here.';
@@ -3860,7 +4214,10 @@ COMMENT ON COLUMN tenure.lanes.planned IS 'Whether the job of a slot was ever en
 COMMENT ON COLUMN tenure.lanes.stepped IS 'Whether the job of a step was ever enqueued here.';
 
 -- COLUMN lanes.lease_seconds_min; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.lease_seconds_min IS 'A lease here is no shorter: steps take so long. Null: whatever the kind says.';
+COMMENT ON COLUMN tenure.lanes.lease_seconds_min IS 'A lease here is no shorter (steps: tenure.lease_floor). 0: plain jobs, whose lease is as the kind says.';
+
+-- COLUMN lanes.twin; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.twin IS '0, or the number of the lane: made by a transaction that could not see another''s lane of the same key.';
 
 -- job_in_progress; Type: VIEW
 CREATE VIEW tenure.job_in_progress WITH (security_invoker='true') AS
@@ -4223,6 +4580,71 @@ CREATE VIEW tenure.queue_health WITH (security_invoker='true') AS
 -- VIEW queue_health; Type: COMMENT
 COMMENT ON VIEW tenure.queue_health IS 'Executors with their freshness, the distribution of states, the triage backlog, and the gates: 25 columns, at least one row.';
 
+-- ready_marks; Type: TABLE
+CREATE TABLE tenure.ready_marks (
+    mark_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    executor text NOT NULL,
+    rank smallint NOT NULL,
+    lane integer NOT NULL,
+    retired_in xid8,
+    unused_from xid8,
+    CONSTRAINT ready_marks_check CHECK (((unused_from IS NULL) OR (retired_in IS NOT NULL)))
+)
+WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+-- TABLE ready_marks; Type: COMMENT
+COMMENT ON TABLE tenure.ready_marks IS 'Lanes and ranks that may have jobs in ready. Every pair that has some is marked, and maybe others.';
+
+-- COLUMN ready_marks.retired_in; Type: COMMENT
+COMMENT ON COLUMN tenure.ready_marks.retired_in IS 'The transaction that found the pair empty. New jobs no longer rely on the mark; those under way may.';
+
+-- COLUMN ready_marks.unused_from; Type: COMMENT
+COMMENT ON COLUMN tenure.ready_marks.unused_from IS 'When every transaction before this one has ended, no job under way relies on the mark.';
+
+-- ready_marks_mark_id_seq; Type: SEQUENCE
+ALTER TABLE tenure.ready_marks ALTER COLUMN mark_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tenure.ready_marks_mark_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- requests; Type: TABLE
+CREATE TABLE tenure.requests (
+    key_hash uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    key_id uuid NOT NULL,
+    asked jsonb NOT NULL,
+    status smallint NOT NULL,
+    answer text,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT requests_answer_check CHECK ((octet_length(answer) <= 1048576)),
+    CONSTRAINT requests_asked_check CHECK ((jsonb_typeof((asked -> 'members'::text)) = 'object'::text)),
+    CONSTRAINT requests_check CHECK ((expires_at > created_at)),
+    CONSTRAINT requests_status_check CHECK (((status >= 200) AND (status <= 299)))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
+ALTER TABLE ONLY tenure.requests FORCE ROW LEVEL SECURITY;
+
+-- TABLE requests; Type: COMMENT
+COMMENT ON TABLE tenure.requests IS 'Answers to requests with an Idempotency-Key: one that is repeated within the period gets its answer.';
+
+-- COLUMN requests.key_hash; Type: COMMENT
+COMMENT ON COLUMN tenure.requests.key_hash IS 'Hash of tenant, principal and key.';
+
+-- COLUMN requests.key_id; Type: COMMENT
+COMMENT ON COLUMN tenure.requests.key_id IS 'The API key that asked. A key with other rights does not see the answer.';
+
+-- COLUMN requests.asked; Type: COMMENT
+COMMENT ON COLUMN tenure.requests.asked IS 'Method, path with query, and a hash for each top-level member of the body, salted with the key.';
+
+-- COLUMN requests.answer; Type: COMMENT
+COMMENT ON COLUMN tenure.requests.answer IS 'The body. Null: it held a secret, or was too large to keep.';
+
 -- schedules_schedule_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.schedules ALTER COLUMN schedule_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tenure.schedules_schedule_id_seq
@@ -4242,6 +4664,26 @@ ALTER TABLE ONLY tenure.secrets FORCE ROW LEVEL SECURITY;
 
 -- TABLE secrets; Type: COMMENT
 COMMENT ON TABLE tenure.secrets IS 'Secrets of the installation. keys: the key of the keyed hashes of API keys; whoever replaces it makes all of them worthless.';
+
+-- services; Type: TABLE
+CREATE TABLE tenure.services (
+    service text NOT NULL,
+    instance uuid NOT NULL,
+    version text NOT NULL,
+    zones text,
+    started_at timestamp with time zone NOT NULL,
+    last_run_at timestamp with time zone NOT NULL,
+    CONSTRAINT services_service_check CHECK (((service ~ '\S'::text) AND (length(service) <= 200))),
+    CONSTRAINT services_version_check CHECK (((version ~ '\S'::text) AND (length(version) <= 200))),
+    CONSTRAINT services_zones_check CHECK (((zones ~ '\S'::text) AND (length(zones) <= 200)))
+)
+WITH (fillfactor='50');
+
+-- TABLE services; Type: COMMENT
+COMMENT ON TABLE tenure.services IS 'One row per service and process: when it last ran to its end. A service acts for all tenants.';
+
+-- COLUMN services.zones; Type: COMMENT
+COMMENT ON COLUMN tenure.services.zones IS 'The version of the time zone data that the process computes with.';
 
 -- step_marks; Type: TABLE
 CREATE TABLE tenure.step_marks (
@@ -4520,13 +4962,13 @@ ALTER TABLE ONLY tenure.keys
 ALTER TABLE ONLY tenure.kinds
     ADD CONSTRAINT kinds_pkey PRIMARY KEY (tenant_id, kind);
 
+-- lanes lanes_key; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.lanes
+    ADD CONSTRAINT lanes_key UNIQUE (tenant_id, kind, executor, lease_seconds_min, twin);
+
 -- lanes lanes_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.lanes
     ADD CONSTRAINT lanes_pkey PRIMARY KEY (lane);
-
--- lanes lanes_tenant_id_kind_executor_key; Type: CONSTRAINT
-ALTER TABLE ONLY tenure.lanes
-    ADD CONSTRAINT lanes_tenant_id_kind_executor_key UNIQUE (tenant_id, kind, executor);
 
 -- leases leases_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.leases
@@ -4576,9 +5018,17 @@ ALTER TABLE ONLY tenure.principals
 ALTER TABLE ONLY tenure.principals
     ADD CONSTRAINT principals_tenant_id_name_key UNIQUE (tenant_id, name);
 
+-- ready_marks ready_marks_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.ready_marks
+    ADD CONSTRAINT ready_marks_pkey PRIMARY KEY (mark_id);
+
 -- ready ready_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.ready
     ADD CONSTRAINT ready_pkey PRIMARY KEY (lane, rank, due, job_id);
+
+-- requests requests_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.requests
+    ADD CONSTRAINT requests_pkey PRIMARY KEY (key_hash);
 
 -- schedules schedules_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.schedules
@@ -4587,6 +5037,10 @@ ALTER TABLE ONLY tenure.schedules
 -- secrets secrets_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
+
+-- services services_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.services
+    ADD CONSTRAINT services_pkey PRIMARY KEY (service, instance);
 
 -- step_marks step_marks_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.step_marks
@@ -4676,6 +5130,9 @@ CREATE INDEX dead_letters_triage ON tenure.dead_letters USING btree (tenant_id, 
 
 -- delayed_deadline; Type: INDEX
 CREATE INDEX delayed_deadline ON tenure.delayed USING btree (deadline) WHERE (deadline IS NOT NULL);
+
+-- delayed_due; Type: INDEX
+CREATE INDEX delayed_due ON tenure.delayed USING btree (tenant_id, due);
 
 -- deliveries_dead; Type: INDEX
 CREATE INDEX deliveries_dead ON tenure.deliveries USING btree (subscription_id, place) WHERE (state = 'dead'::text);
@@ -4844,6 +5301,15 @@ CREATE INDEX planned_slots_succeeded ON tenure.planned_slots USING btree (schedu
 
 -- ready_deadline; Type: INDEX
 CREATE INDEX ready_deadline ON tenure.ready USING btree (deadline) WHERE (deadline IS NOT NULL);
+
+-- ready_marks_order; Type: INDEX
+CREATE INDEX ready_marks_order ON tenure.ready_marks USING btree (tenant_id, executor, rank, lane) WHERE (retired_in IS NULL);
+
+-- ready_marks_retired; Type: INDEX
+CREATE INDEX ready_marks_retired ON tenure.ready_marks USING btree (tenant_id, lane) WHERE (retired_in IS NOT NULL);
+
+-- requests_expired; Type: INDEX
+CREATE INDEX requests_expired ON tenure.requests USING btree (expires_at);
 
 -- schedules_deleted; Type: INDEX
 CREATE INDEX schedules_deleted ON tenure.schedules USING btree (tenant_id, deleted_at) WHERE (deleted_at IS NOT NULL);
@@ -5257,6 +5723,12 @@ CREATE POLICY own_tenant ON tenure.plans USING (((tenant_id = ( SELECT tenure.cu
 CREATE POLICY own_tenant ON tenure.ready FOR SELECT USING ((lane IN ( SELECT l.lane
    FROM tenure.lanes l)));
 
+-- ready_marks own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.ready_marks FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- requests own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.requests USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- schedules own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.schedules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
@@ -5313,6 +5785,12 @@ ALTER TABLE tenure.principals ENABLE ROW LEVEL SECURITY;
 
 -- ready; Type: ROW SECURITY
 ALTER TABLE tenure.ready ENABLE ROW LEVEL SECURITY;
+
+-- ready_marks; Type: ROW SECURITY
+ALTER TABLE tenure.ready_marks ENABLE ROW LEVEL SECURITY;
+
+-- requests; Type: ROW SECURITY
+ALTER TABLE tenure.requests ENABLE ROW LEVEL SECURITY;
 
 -- schedules; Type: ROW SECURITY
 ALTER TABLE tenure.schedules ENABLE ROW LEVEL SECURITY;
@@ -5407,6 +5885,9 @@ REVOKE ALL ON FUNCTION tenure.are_clean(p_payloads json[]) FROM PUBLIC;
 -- FUNCTION attempts_only_amended(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.attempts_only_amended() FROM PUBLIC;
 
+-- FUNCTION attempts_spent(p_outcome text, p_started_at timestamp with time zone, p_attempt integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.attempts_spent(p_outcome text, p_started_at timestamp with time zone, p_attempt integer) FROM PUBLIC;
+
 -- FUNCTION auth_makers(p_caller tenure.caller_identity); Type: ACL
 REVOKE ALL ON FUNCTION tenure.auth_makers(p_caller tenure.caller_identity) FROM PUBLIC;
 
@@ -5425,6 +5906,9 @@ REVOKE ALL ON FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text
 
 -- FUNCTION check_acted_for(p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_acted_for(p_on_behalf_of text) FROM PUBLIC;
+
+-- FUNCTION check_actor(p_what text, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_actor(p_what text, p_name text) FROM PUBLIC;
 
 -- FUNCTION check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text) FROM PUBLIC;
@@ -5478,6 +5962,9 @@ REVOKE ALL ON FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identit
 REVOKE ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION check_numbers(p_what text, p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_numbers(p_what text, p_value jsonb) FROM PUBLIC;
+
 -- FUNCTION check_pairs(p_job_ids uuid[], p_tokens uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FROM PUBLIC;
 
@@ -5505,14 +5992,20 @@ REVOKE ALL ON FUNCTION tenure.check_targets(p_tenant_id integer, p_plan jsonb) F
 -- FUNCTION check_tenant(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_tenant(p_tenant_id integer) FROM PUBLIC;
 
+-- FUNCTION check_webhook_url(p_url text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_webhook_url(p_url text) FROM PUBLIC;
+
 -- FUNCTION check_window(p_window jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_window(p_window jsonb) FROM PUBLIC;
 
 -- FUNCTION check_word(p_code text, p_what text, p_value text, p_allowed text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) FROM PUBLIC;
 
--- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[]) FROM PUBLIC;
+-- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT more boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT more boolean) FROM PUBLIC;
+
+-- FUNCTION claim_marked(p_caller tenure.caller_identity, p_executor text, p_lane_after integer, p_last smallint, p_now timestamp with time zone, p_rows_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_marked(p_caller tenure.caller_identity, p_executor text, p_lane_after integer, p_last smallint, p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
 
 -- FUNCTION class_reach(p_action_class text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.class_reach(p_action_class text) FROM PUBLIC;
@@ -5527,6 +6020,9 @@ GRANT ALL ON FUNCTION tenure.config_get(p_key text) TO tenure_server, tenure_adm
 -- FUNCTION config_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.config_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION config_lock(p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.config_lock(p_tenant_id integer) FROM PUBLIC;
 
 -- FUNCTION config_set(p_key text, p_value jsonb, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text) FROM PUBLIC;
@@ -5676,6 +6172,9 @@ GRANT ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) TO tenure_s
 REVOKE ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION deceptive_sign(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.deceptive_sign(p_text text) FROM PUBLIC;
+
 -- FUNCTION deliveries_add(p_sub tenure.subscriptions, p_now timestamp with time zone, p_parts jsonb[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.deliveries_add(p_sub tenure.subscriptions, p_now timestamp with time zone, p_parts jsonb[]) FROM PUBLIC;
 
@@ -5712,14 +6211,17 @@ REVOKE ALL ON FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result
 -- FUNCTION ends_follow(p_now timestamp with time zone, p_actor text, p_lanes integer[], p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.ends_follow(p_now timestamp with time zone, p_actor text, p_lanes integer[], p_job_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
+-- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
 
--- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) FROM PUBLIC;
+-- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, p_floors integer[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, p_floors integer[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) FROM PUBLIC;
 
--- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) FROM PUBLIC;
+-- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[], p_floors integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[], p_floors integer[]) FROM PUBLIC;
+
+-- FUNCTION epoch_after(p_epoch integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.epoch_after(p_epoch integer) FROM PUBLIC;
 
 -- FUNCTION error_fingerprint(p_kind text, p_code text, p_message text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) FROM PUBLIC;
@@ -5731,9 +6233,9 @@ REVOKE ALL ON FUNCTION tenure.event_about(p_cursor text, p_at timestamp with tim
 REVOKE ALL ON FUNCTION tenure.event_end() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.event_end() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION event_list(p_after text, p_limit integer, p_kind text, p_subject text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION events_never_change(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.events_never_change() FROM PUBLIC;
@@ -5934,6 +6436,9 @@ REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload json) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION has_long_number(p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.has_long_number(p_value jsonb) FROM PUBLIC;
+
 -- FUNCTION health(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.health() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.health() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -5947,8 +6452,12 @@ REVOKE ALL ON FUNCTION tenure.id_floor(p_at timestamp with time zone) FROM PUBLI
 -- FUNCTION id_time(p_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.id_time(p_id uuid) FROM PUBLIC;
 
--- FUNCTION installation_stamp(p_functions_hash text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.installation_stamp(p_functions_hash text) FROM PUBLIC;
+-- FUNCTION installation_check(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.installation_check() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.installation_check() TO tenure_server;
+
+-- FUNCTION installation_stamp(p_functions_hash text, p_restored boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.installation_stamp(p_functions_hash text, p_restored boolean) FROM PUBLIC;
 
 -- FUNCTION is_blank(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_blank(p_text text) FROM PUBLIC;
@@ -6136,6 +6645,10 @@ GRANT ALL ON FUNCTION tenure.key_create(p_principal text, p_prefix text, p_diges
 -- FUNCTION key_hash(p_scope text, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_hash(p_scope text, p_key text) FROM PUBLIC;
 
+-- FUNCTION key_home(p_key_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_home(p_key_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.key_home(p_key_id uuid) TO tenure_server;
+
 -- FUNCTION key_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.key_list() TO tenure_server, tenure_admin;
@@ -6149,6 +6662,13 @@ REVOKE ALL ON FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) FROM P
 
 -- FUNCTION keyed_hash(p_digest bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.keyed_hash(p_digest bytea) FROM PUBLIC;
+
+-- FUNCTION keys_ended(p_key_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.keys_ended(p_key_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.keys_ended(p_key_ids uuid[]) TO tenure_server;
+
+-- FUNCTION keys_prove(p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.keys_prove(p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION keys_take(p_ids uuid[], p_hashes uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.keys_take(p_ids uuid[], p_hashes uuid[]) FROM PUBLIC;
@@ -6192,11 +6712,14 @@ GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_adm
 -- FUNCTION lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text) FROM PUBLIC;
 
--- FUNCTION lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text) FROM PUBLIC;
+-- FUNCTION lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text, p_floor integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text, p_floor integer) FROM PUBLIC;
 
 -- FUNCTION lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text) FROM PUBLIC;
+
+-- FUNCTION lane_make(p_tenant_id integer, p_kind text, p_executor text, p_floor integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_make(p_tenant_id integer, p_kind text, p_executor text, p_floor integer) FROM PUBLIC;
 
 -- FUNCTION lane_open(p_kind text, p_executor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) FROM PUBLIC;
@@ -6208,8 +6731,15 @@ REVOKE ALL ON FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text
 -- FUNCTION lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
 
+-- FUNCTION lane_ready(p_lanes integer[], p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_ready(p_lanes integer[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lane_ready(p_lanes integer[], p_limit integer) TO tenure_server, tenure_worker;
+
 -- FUNCTION lane_time(p_lanes integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_time(p_lanes integer[]) FROM PUBLIC;
+
+-- FUNCTION lane_try(p_tenant_id integer, p_kind text, p_executor text, p_floor integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_try(p_tenant_id integer, p_kind text, p_executor text, p_floor integer) FROM PUBLIC;
 
 -- FUNCTION lane_wake(p_lanes integer[], p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_wake(p_lanes integer[], p_now timestamp with time zone) FROM PUBLIC;
@@ -6217,12 +6747,18 @@ REVOKE ALL ON FUNCTION tenure.lane_wake(p_lanes integer[], p_now timestamp with 
 -- FUNCTION lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[]) FROM PUBLIC;
 
+-- FUNCTION lease_floor(p_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lease_floor(p_seconds integer) FROM PUBLIC;
+
 -- FUNCTION lease_shrink(p_ends tenure.run_end[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 
 -- FUNCTION limit_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION lineage(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lineage() FROM PUBLIC;
 
 -- FUNCTION lines_left(p_tenants integer[], p_targets text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lines_left(p_tenants integer[], p_targets text[]) FROM PUBLIC;
@@ -6274,8 +6810,20 @@ GRANT ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal
 REVOKE ALL ON FUNCTION tenure.login_unbind(p_login text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.login_unbind(p_login text) TO tenure_server, tenure_admin;
 
+-- FUNCTION long_number_path(p_payload json); Type: ACL
+REVOKE ALL ON FUNCTION tenure.long_number_path(p_payload json) FROM PUBLIC;
+
 -- FUNCTION makers_now(p_caller tenure.caller_identity); Type: ACL
 REVOKE ALL ON FUNCTION tenure.makers_now(p_caller tenure.caller_identity) FROM PUBLIC;
+
+-- FUNCTION marked_lanes(p_tenant_id integer, p_executors text[], p_lane_after integer, p_last smallint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.marked_lanes(p_tenant_id integer, p_executors text[], p_lane_after integer, p_last smallint) FROM PUBLIC;
+
+-- FUNCTION marks_from(p_tenant_id integer, p_executor text, p_rank smallint, p_lane_after integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.marks_from(p_tenant_id integer, p_executor text, p_rank smallint, p_lane_after integer) FROM PUBLIC;
+
+-- FUNCTION marks_retire(p_ids bigint[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.marks_retire(p_ids bigint[]) FROM PUBLIC;
 
 -- FUNCTION mask_text(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.mask_text(p_text text) FROM PUBLIC;
@@ -6285,6 +6833,9 @@ REVOKE ALL ON FUNCTION tenure.matches_any(p_text text, p_globs text[]) FROM PUBL
 
 -- FUNCTION may_have_forbidden_key(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_text text) FROM PUBLIC;
+
+-- FUNCTION may_have_long_number(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.may_have_long_number(p_text text) FROM PUBLIC;
 
 -- FUNCTION may_see(p_classification text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_see(p_classification text) FROM PUBLIC;
@@ -6315,6 +6866,9 @@ REVOKE ALL ON FUNCTION tenure.metrics_queue(p_tenants integer[], p_now timestamp
 -- FUNCTION metrics_schedules(p_tenants integer[], p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
 
+-- FUNCTION metrics_services(p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.metrics_services(p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION new_id(p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
 
@@ -6335,13 +6889,22 @@ REVOKE ALL ON FUNCTION tenure.open_tenants(p_caller tenure.caller_identity) FROM
 -- FUNCTION partition_bound(p_table text, p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.partition_bound(p_table text, p_at timestamp with time zone) FROM PUBLIC;
 
+-- FUNCTION partition_in_use(p_lower timestamp with time zone, p_upper timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.partition_in_use(p_lower timestamp with time zone, p_upper timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION partition_list(p_table text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.partition_list(p_table text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.partition_list(p_table text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION partition_upkeep(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.partition_upkeep() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.partition_upkeep() TO tenure_server, tenure_admin, tenure_operator;
+-- FUNCTION partition_split_at(p_table text, p_now timestamp with time zone, p_days integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.partition_split_at(p_table text, p_now timestamp with time zone, p_days integer) FROM PUBLIC;
+
+-- FUNCTION partition_upkeep(p_table text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.partition_upkeep(p_table text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.partition_upkeep(p_table text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION partitions_over(p_tables text[], p_now timestamp with time zone, p_gone text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.partitions_over(p_tables text[], p_now timestamp with time zone, p_gone text[]) FROM PUBLIC;
 
 -- FUNCTION pause_words(p_schedule tenure.schedules); Type: ACL
 REVOKE ALL ON FUNCTION tenure.pause_words(p_schedule tenure.schedules) FROM PUBLIC;
@@ -6443,6 +7006,15 @@ GRANT ALL ON FUNCTION tenure.priority_of(p_name text) TO tenure_server, tenure_a
 -- FUNCTION random_secret(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.random_secret() FROM PUBLIC;
 
+-- FUNCTION ready_mark(p_lanes integer[], p_ranks integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.ready_mark(p_lanes integer[], p_ranks integer[]) FROM PUBLIC;
+
+-- FUNCTION ready_marks_mend(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.ready_marks_mend() FROM PUBLIC;
+
+-- FUNCTION ready_marks_tidy(p_tenants integer[], p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.ready_marks_tidy(p_tenants integer[], p_limit integer) FROM PUBLIC;
+
 -- FUNCTION refusal(p_sqlstate text, p_what text, p_why text, p_next text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -6482,6 +7054,12 @@ REVOKE ALL ON FUNCTION tenure.refuse_execution_state(p_execution tenure.executio
 -- FUNCTION refuse_gate(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_gate(p_key text) FROM PUBLIC;
 
+-- FUNCTION refuse_id_taken(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_id_taken() FROM PUBLIC;
+
+-- FUNCTION refuse_long_number(p_what text, p_place text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_long_number(p_what text, p_place text) FROM PUBLIC;
+
 -- FUNCTION refuse_loss(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_loss() FROM PUBLIC;
 
@@ -6499,6 +7077,27 @@ REVOKE ALL ON FUNCTION tenure.refuse_step_job(p_job_id uuid) FROM PUBLIC;
 
 -- FUNCTION refuse_token(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_token() FROM PUBLIC;
+
+-- FUNCTION request_begin(p_key text, p_asked jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_begin(p_key text, p_asked jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.request_begin(p_key text, p_asked jsonb) TO tenure_server;
+
+-- FUNCTION request_difference(p_first jsonb, p_second jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_difference(p_first jsonb, p_second jsonb) FROM PUBLIC;
+
+-- FUNCTION request_end(p_key text, p_asked jsonb, p_status integer, p_answer text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text) TO tenure_server;
+
+-- FUNCTION request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid) FROM PUBLIC;
+
+-- FUNCTION request_sweep(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_sweep(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.request_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION reserved_actors(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.reserved_actors() FROM PUBLIC;
 
 -- FUNCTION roles_missing(p_approval tenure.approvals); Type: ACL
 REVOKE ALL ON FUNCTION tenure.roles_missing(p_approval tenure.approvals) FROM PUBLIC;
@@ -6531,6 +7130,9 @@ GRANT ALL ON FUNCTION tenure.schedule_create(p_name text, p_spec jsonb, p_on_beh
 -- FUNCTION schedule_delete(p_name text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_insert(p_caller tenure.caller_identity, p_now timestamp with time zone, p_name text, p_new tenure.schedules); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_insert(p_caller tenure.caller_identity, p_now timestamp with time zone, p_name text, p_new tenure.schedules) FROM PUBLIC;
 
 -- FUNCTION schedule_list(p_limit integer, p_after text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_list(p_limit integer, p_after text) FROM PUBLIC;
@@ -6592,6 +7194,14 @@ REVOKE ALL ON FUNCTION tenure.schedules_advance(p_caller tenure.caller_identity,
 -- FUNCTION secret_text(p_secret bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.secret_text(p_secret bytea) FROM PUBLIC;
 
+-- FUNCTION service_beat(p_service text, p_instance uuid, p_version text, p_zones text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.service_beat(p_service text, p_instance uuid, p_version text, p_zones text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.service_beat(p_service text, p_instance uuid, p_version text, p_zones text) TO tenure_server;
+
+-- FUNCTION service_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.service_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.service_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
 -- FUNCTION setting(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -6605,6 +7215,9 @@ REVOKE ALL ON FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_n
 
 -- FUNCTION slot_jitter(p_schedule_id integer, p_plan_time timestamp with time zone, p_seconds bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_jitter(p_schedule_id integer, p_plan_time timestamp with time zone, p_seconds bigint) FROM PUBLIC;
+
+-- FUNCTION slot_moment(p_schedule tenure.schedules, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_moment(p_schedule tenure.schedules, p_now timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) FROM PUBLIC;
@@ -6792,6 +7405,50 @@ GRANT ALL ON FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class
 
 -- FUNCTION traceparent(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.traceparent() FROM PUBLIC;
+
+-- FUNCTION try_executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) TO tenure_server, tenure_worker;
+
+-- FUNCTION try_job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_cancel(p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION try_job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text, p_priority_min integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text, p_priority_min integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_claim(p_worker text, p_executor text, p_kinds text[], p_lease_seconds integer, p_mode text, p_affinity_key text, p_priority_min integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION try_job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_complete(p_job_id uuid, p_token uuid, p_result jsonb, p_result_ref text) TO tenure_server, tenure_worker;
+
+-- FUNCTION try_job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_dead_letter(p_job_id uuid, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION try_job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION try_job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION try_job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer) TO tenure_server, tenure_worker;
+
+-- FUNCTION try_job_progress(p_job_id uuid, p_token uuid, p_progress jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_progress(p_job_id uuid, p_token uuid, p_progress jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_progress(p_job_id uuid, p_token uuid, p_progress jsonb) TO tenure_server, tenure_worker;
+
+-- FUNCTION try_job_start(p_job_id uuid, p_token uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_start(p_job_id uuid, p_token uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_start(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
+
+-- FUNCTION try_job_sweep(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.try_job_sweep(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.try_job_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
 
 -- FUNCTION tuning(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tuning(p_tenant_id integer) FROM PUBLIC;

@@ -120,6 +120,25 @@ async fn schedules_shows_a_declared_schedule_and_its_run() {
 }
 
 #[tokio::test]
+async fn embedded_fires_its_schedule_without_a_server() {
+    let database = database().await;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_embedded"));
+    command.env("DATABASE_URL", database.url()).stdout(Stdio::piped());
+    let mut embedded = command.spawn().expect("run");
+    let mut output = BufReader::new(embedded.stdout.take().expect("its output"));
+    for expected in ["Waiting for the clock", "Tick of "] {
+        let mut line = String::new();
+        output.read_line(&mut line).expect("its output");
+        assert!(line.starts_with(expected), "{line}");
+    }
+    kill(Pid::from_raw(embedded.id().try_into().expect("a pid")), Signal::SIGTERM).expect("signal");
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).expect("its output");
+    assert!(rest.contains("Ticks: "), "{rest}");
+    assert!(embedded.wait().expect("wait").success());
+}
+
+#[tokio::test]
 async fn testing_shows_what_was_enqueued_and_runs_it() {
     let printed = printed(env!("CARGO_BIN_EXE_testing")).await;
     for promise in [

@@ -4,7 +4,9 @@
 create or replace function tenure.matches_any(p_text text, p_globs text[]) returns boolean
 language sql immutable parallel safe
 as $$
-  select p_globs is null or exists (select from unnest(p_globs) g where p_text like replace(regexp_replace(g, '([%_\\])', '\\\1', 'g'), '*', '%'))
+  select p_globs is null or exists (
+    select from unnest(p_globs) g
+     where p_text like replace(regexp_replace(g, $r$([%_\\])$r$, $r$\\\1$r$, 'g'), '*', '%'))
 $$;
 
 -- What is known of a requester. Somebody whom nobody registered counts as an agent: the rules for those are the stricter ones.
@@ -145,6 +147,7 @@ $$;
 -- Refuses a window that is none.
 create or replace function tenure.check_window(p_window jsonb) returns void
 language plpgsql
+set standard_conforming_strings = on
 as $$
 begin
   if p_window is null or jsonb_typeof(p_window) = 'null' then
@@ -184,7 +187,6 @@ declare
   v_rule   tenure.approval_rules;
   v_field  text;
   v_value  jsonb;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.refuse_agent(v_caller);
@@ -244,9 +246,6 @@ begin
     expires_seconds = excluded.expires_seconds, start_window = excluded.start_window, note = excluded.note, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
   perform tenure.emit(v_now, v_caller.tenant_id, 'approval.rule_set', v_caller.principal, null, p_name, p_spec);
   return (select to_jsonb(r) - 'tenant_id' from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name = p_name);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -256,7 +255,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.refuse_agent(v_caller);
@@ -266,9 +264,6 @@ begin
   end if;
   perform tenure.emit(tenure.now(), v_caller.tenant_id, 'approval.rule_deleted', v_caller.principal, null, p_name, '{}');
   return jsonb_build_object('name', p_name, 'deleted', true);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -296,7 +291,6 @@ declare
   v_home   integer := tenure.principal_home(v_caller);
   v_row    tenure.principals;
   v_field  text;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select p.* into v_row from tenure.principals p where p.tenant_id = v_home and p.name = p_name for update;
   if not found then
@@ -332,8 +326,5 @@ begin
   returning p.* into v_row;
   perform tenure.emit(tenure.now(), v_home, 'principal.changed', v_caller.principal, null, p_name, p_spec);
   return jsonb_build_object('name', p_name, 'kind', v_row.kind, 'approver_level', v_row.approver_level, 'approval_roles', v_row.approval_roles);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

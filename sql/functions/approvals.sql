@@ -32,7 +32,8 @@ begin
   roles := v_who.approval_roles;
   -- Only whoever acts for a key has its roles; the setting alone proves nothing.
   if p_caller.roles is not null then
-    select k.prefix, k.approver_level into v_key from tenure.keys k where k.key_id = current_setting('tenure.key', true)::uuid;
+    select k.prefix, k.approver_level into v_key
+      from tenure.keys k where k.key_id = nullif(current_setting('tenure.key', true), '')::uuid;
     level := v_key.approver_level;
     auth_method := 'api_key ' || v_key.prefix;
     source := nullif(current_setting('tenure.via', true), '');
@@ -58,13 +59,19 @@ language plpgsql
 as $$
 declare
   v_maker text;
-  v_by    text := case when p_caller.roles is not null then 'key ' || (select k.prefix from tenure.keys k where k.key_id = current_setting('tenure.key', true)::uuid) else 'login ' || session_user end;
+  v_by    text := case
+    when p_caller.roles is not null then 'key ' || (
+      select k.prefix from tenure.keys k
+       where k.key_id = nullif(current_setting('tenure.key', true), '')::uuid)
+    else 'login ' || session_user end;
 begin
   select m into v_maker from unnest(p_makers) m where m = any (p_execution.requesters) order by 1 limit 1;
   if found then
     perform tenure.refuse('self_approval', format('%s requested this plan, and stands behind the %s.', v_maker, v_by),
       format('They %s, or made that by which it was done, and so could use it themselves: four eyes, without exception.', case when p_caller.roles is not null then 'made the key' else 'bound the login' end),
-      format('Ask somebody else; or let another admin %s, one whose own is not from them either, or whoever runs the installation, on the database and as nobody (without --as).', case when p_caller.roles is not null then 'make the key anew' else 'bind the login anew' end));
+      format('Ask somebody else; or let another admin %s, one whose own is not from them either, or the '
+        'operator of the installation on its database, in the name of no principal.',
+        case when p_caller.roles is not null then 'make the key anew' else 'bind the login anew' end));
   end if;
 end
 $$;
@@ -121,7 +128,6 @@ declare
   -- One that says nothing is none. Masking may lengthen it.
   v_comment  text := case when not tenure.is_blank(p_comment) then tenure.cut_text(tenure.mask_text(p_comment), tenure.limit_of('error_message_bytes_max')::integer) end;
   v_result   text;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -197,9 +203,6 @@ begin
   perform tenure.approval_act(v_now, v_caller.principal, v_approval, null);
   return jsonb_build_object('approval_id', p_approval_id, 'execution_id', v_exec.execution_id, 'state', v_result, 'approvals_given', v_approval.given, 'quorum', v_approval.quorum, 'roles_missing', v_missing,
     'execution_state', (select e.state from tenure.executions e where e.execution_id = v_exec.execution_id));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -313,7 +316,6 @@ declare
   v_tenant integer := tenure.current_tenant();
   v_row    tenure.approvals;
   v_exec   tenure.executions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select a.* into v_row from tenure.approvals a where a.approval_id = p_approval_id and a.tenant_id = v_tenant;
   if not found then
@@ -328,9 +330,6 @@ begin
       'requested_by_email', (select p.email from tenure.principals p where p.tenant_id = v_tenant and p.name = v_exec.requested_by),
       'execution_state', v_exec.state, 'supersedes', v_exec.supersedes, 'retry_of', v_exec.retry_of,
       'votes', (select coalesce(jsonb_agg(to_jsonb(v) order by v.at), '[]') from tenure.approval_votes_of(p_approval_id) v));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 

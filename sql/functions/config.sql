@@ -30,6 +30,21 @@ begin
 end
 $$;
 
+-- Lets changes of the configuration take turns: those of a tenant with one another and with those of the
+-- installation (0). Row locks, which only the functions can take: any login could take an advisory lock.
+create or replace function tenure.config_lock(p_tenant_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from tenure.tenants t where t.tenant_id = p_tenant_id for no key update;
+  if p_tenant_id = 0 then
+    -- A new statement: it sees the tenants that were made while it waited.
+    perform from tenure.tenants t where t.tenant_id > 0 order by t.tenant_id for no key update;
+  end if;
+end
+$$;
+
 -- Brings tenure.tunings in step with the configuration, for one tenant or, by a caller who is every tenant, (0) for all. Settings that
 -- change at once take turns: what a row becomes is read under the lock.
 create or replace function tenure.tunings_refresh(p_tenant_id integer) returns void
@@ -43,7 +58,7 @@ begin
     perform tenure.refuse('state_conflict', format('The configuration cannot be changed in a %s transaction.', current_setting('transaction_isolation')),
       'What the hot path reads is derived from all settings, and an old snapshot does not show the latest.', 'Change it in a read committed transaction, which is the default.');
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('tenure.tunings', 0));
+  perform tenure.config_lock(p_tenant_id);
   for v_tenant in
     select t.tenant_id from tenure.tenants t where p_tenant_id in (0, t.tenant_id) order by t.tenant_id
   loop
@@ -154,7 +169,6 @@ declare
   v_now    timestamptz := tenure.now();
   v_key    tenure.config_keys;
   v_old    jsonb;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_config_key(p_key);
   select k.* into v_key from tenure.config_keys k where k.key = p_key;
@@ -173,8 +187,8 @@ begin
     p_value := to_jsonb(p_value::numeric::bigint);
   end if;
 
+  perform tenure.config_lock(v_tenant);
   v_old := tenure.setting(v_tenant, p_key);
-  perform pg_advisory_xact_lock(hashtextextended('tenure.tunings', 0));
   if p_value is null then
     delete from tenure.config c where c.tenant_id = v_tenant and c.key = p_key;
   else
@@ -186,9 +200,6 @@ begin
   perform tenure.emit(v_now, v_tenant, 'config.changed', v_caller.principal, p_on_behalf_of, p_key,
     jsonb_build_object('key', p_key, 'old', v_old, 'new', tenure.setting(v_tenant, p_key)));
   return jsonb_build_object('key', p_key, 'old', v_old, 'value', tenure.setting(v_tenant, p_key));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -197,8 +208,6 @@ create or replace function tenure.gate_set(p_key text, p_position text, p_on_beh
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_state text; v_what text; v_why text; v_next text;
 begin
   if not exists (select from tenure.config_keys k where k.key = p_key and k.is_gate) then
     perform tenure.refuse('config_unknown', format('There is no gate %L.', p_key),
@@ -206,9 +215,6 @@ begin
   end if;
   perform tenure.check_word('value_unknown', 'position of a gate', p_position, array['open', 'closed']);
   return tenure.config_set(p_key, to_jsonb(p_position = 'open'), p_on_behalf_of);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 

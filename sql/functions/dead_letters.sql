@@ -68,7 +68,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_row    tenure.dead_letters;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_word('value_unknown', 'triage status', p_status, array['acknowledged', 'manual_replay', 'escalated', 'closed']);
@@ -83,9 +82,6 @@ begin
   perform tenure.emit(v_now, v_caller.tenant_id, 'dead_letter.triaged', v_caller.principal, p_on_behalf_of, p_dead_letter_id::text,
     jsonb_build_object('job_id', v_row.job_id, 'from', v_row.triage_status, 'to', p_status, 'note', p_note));
   return jsonb_build_object('dead_letter_id', p_dead_letter_id, 'triage_status', p_status, 'triaged_by', v_caller.principal, 'triaged_at', v_now);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -96,7 +92,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_row tenure.dead_letters;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   v_row := tenure.dead_letter_row(p_dead_letter_id);
   return jsonb_build_object(
@@ -107,9 +102,6 @@ begin
     'job', jsonb_build_object('kind', v_row.kind, 'executor', v_row.executor, 'priority', v_row.priority, 'attempts_max', v_row.attempts_max, 'source_ref', v_row.source_ref,
       'target_ref', v_row.target_ref, 'payload_ref', v_row.payload_ref, 'payload', case when tenure.may_see(v_row.payload_classification) then tenure.payload_shown(v_row.payload) end,
       'payload_classification', v_row.payload_classification, 'correlation_id', v_row.correlation_id, 'affinity_key', v_row.affinity_key, 'replay_of', v_row.job_id));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -127,7 +119,6 @@ declare
   v_lane   integer;
   v_policy jsonb;
   v_slot   record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform from tenure.dead_letters d where d.dead_letter_id = p_dead_letter_id and d.tenant_id = v_caller.tenant_id for update;
@@ -165,6 +156,7 @@ begin
     coalesce(case v_slot.reentry when 'refused' then 'fail' end, (select j.on_lost from tenure.jobs j where j.job_id = v_row.job_id)));
   insert into tenure.idempotency (key_hash, job_id) values (tenure.key_hash(tenure.key_scope(v_caller.tenant_id, v_row.kind), v_key), v_job);
   insert into tenure.ready (lane, rank, due, job_id, state, run, attempts) values (v_lane, -v_row.priority, v_now, v_job, 'queued', 0, 0);
+  perform tenure.ready_mark(array[v_lane], array[-v_row.priority]);
   insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids) values (v_now, v_caller.tenant_id, v_lane, 'job.enqueued', v_caller.principal, p_on_behalf_of, array[v_job]);
   perform tenure.slot_reopen(v_row.job_id, v_job);
   update tenure.dead_letters d
@@ -176,8 +168,5 @@ begin
     perform tenure.lane_wake(array[v_lane], v_now);
   end if;
   return jsonb_build_object('dead_letter_id', p_dead_letter_id, 'job_id', v_job, 'replay_of', v_row.job_id, 'state', 'queued');
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -95,13 +95,19 @@ begin
     update tenure.subscriptions s set refusals = case when v_to = 'delivered' then 0 else s.refusals + 1 end
      where s.subscription_id = v_row.subscription_id and (v_to <> 'delivered' or s.refusals > 0);
     if v_row.status = 410 and v_row.paused_at is null then
-      update tenure.subscriptions s set paused_at = v_now, paused_by = 'tenure', pause_note = 'The receiver answered that it is gone (410).' where s.subscription_id = v_row.subscription_id and s.paused_at is null;
+      update tenure.subscriptions s
+         set paused_at = v_now, paused_by = 'relay',
+             pause_note = 'The receiver answered that it is gone (410).'
+       where s.subscription_id = v_row.subscription_id and s.paused_at is null;
       if found then
-        perform tenure.emit(v_now, v_row.tenant_id, 'subscription.paused', 'tenure', null, v_row.name, jsonb_build_object('note', 'The receiver answered that it is gone (410).'));
+        perform tenure.emit(v_now, v_row.tenant_id, 'subscription.paused', 'relay', null, v_row.name,
+          jsonb_build_object('note', 'The receiver answered that it is gone (410).'));
       end if;
     end if;
     if v_to = 'dead' then
-      perform tenure.emit(v_now, v_row.tenant_id, 'delivery.dead', 'tenure', null, v_row.delivery_id::text, jsonb_build_object('subscription', v_row.name, 'event', v_row.event_cursor, 'status', v_row.status));
+      perform tenure.emit(v_now, v_row.tenant_id, 'delivery.dead', 'relay', null, v_row.delivery_id::text,
+        jsonb_build_object('subscription', v_row.name, 'event', v_row.event_cursor,
+          'status', v_row.status));
     end if;
     if v_to <> 'waiting' then
       update tenure.deliveries d set due = v_now
@@ -151,7 +157,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_found  record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   -- Whoever deals with a line has its subscription locked.
@@ -170,9 +175,6 @@ begin
   update tenure.deliveries d set state = 'waiting', attempts = 0, ended_at = null, leased_until = null, due = v_now where d.place = v_found.place;
   perform tenure.emit(v_now, v_caller.tenant_id, 'delivery.retried', v_caller.principal, p_on_behalf_of, p_delivery_id::text, '{}');
   return jsonb_build_object('delivery_id', p_delivery_id, 'state', 'waiting');
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 

@@ -21,14 +21,17 @@ as $$
 begin
   if p_on_behalf_of <> '' then
     perform tenure.check_name('name acted for', p_on_behalf_of);
+    perform tenure.check_actor('name acted for', p_on_behalf_of);
   end if;
 end
 $$;
 
 -- Events after a cursor, oldest first, whole events, never one that a still open transaction could precede.
 -- p_kind names one kind, or those of a domain (job.*). The cursor of the last row is where the next call goes on. A stream that waits for an open transaction shows in tenure.stream_lag().
+-- p_newest gives the last p_limit of them instead of the first, in the same order.
 create or replace function tenure.event_list(
-  p_after text default null, p_limit integer default 100, p_kind text default null, p_subject text default null)
+  p_after text default null, p_limit integer default 100, p_kind text default null,
+  p_subject text default null, p_newest boolean default false)
 returns table (cursor text, at timestamptz, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text,
                job_ids uuid[], runs integer[], data jsonb, via text)
 language plpgsql stable security definer
@@ -44,6 +47,24 @@ begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   perform tenure.cursor_parts(p_after) where p_after is not null;
   v_at := tenure.stream_place(coalesce(p_after, 'start'));
+  if p_newest then
+    return query
+      select tenure.cursor_text(x.epoch, x.txid, x.seq), x.at, x.kind, x.actor, x.on_behalf_of, x.subject,
+             l.kind, l.executor, x.job_ids, x.runs, x.data, x.via
+        from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of, e.subject,
+                     e.job_ids, e.runs, e.data, e.via
+                from tenure.events e
+               where e.tenant_id = v_tenant
+                 and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
+                 and (e.epoch, e.txid) < (v_epoch, v_xmin)
+                 and (p_kind is null or e.kind = p_kind or split_part(e.kind, '.', 1) || '.*' = p_kind)
+                 and (p_subject is null or e.subject = p_subject)
+               order by e.epoch desc, e.txid desc, e.seq desc
+               limit p_limit) x
+        left join tenure.lanes l on l.lane = x.lane
+       order by x.epoch, x.txid, x.seq;
+    return;
+  end if;
   return query
     select tenure.cursor_text(x.epoch, x.txid, x.seq), x.at, x.kind, x.actor, x.on_behalf_of, x.subject, l.kind, l.executor, x.job_ids, x.runs, x.data, x.via
       -- First so many, then those of them that no open transaction can precede: an old one makes nobody walk through all that came since.

@@ -67,7 +67,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_there  text;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   if p_key_id !~ '^[0-9a-f]{16}$' or octet_length(p_public_key) <> 32 or octet_length(p_secret_key) not between 32 and 4096
      or p_key_id <> left(encode(sha256(p_public_key), 'hex'), 16) then
@@ -85,9 +84,6 @@ begin
   insert into tenure.evidence_keys (key_id, public_key, created_at, created_by) values (p_key_id, p_public_key, v_now, v_caller.principal) on conflict (key_id) do nothing;
   insert into tenure.secrets (name, value) values ('evidence:' || p_key_id, p_secret_key) on conflict (name) do nothing;
   return jsonb_build_object('key_id', p_key_id, 'added', true);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -146,7 +142,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_row    tenure.executions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select e.* into v_row from tenure.executions e where e.execution_id = p_execution_id and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every') for update skip locked;
   if not found then
@@ -174,9 +169,6 @@ begin
   delete from tenure.plans p where p.execution_id = p_execution_id;
   perform tenure.emit(v_now, v_row.tenant_id, 'execution.archived', v_caller.principal, null, p_execution_id::text, jsonb_build_object('bytes', octet_length(p_evidence)));
   return jsonb_build_object('execution_id', p_execution_id, 'archived', true);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 

@@ -14,9 +14,10 @@ begin
   end if;
   perform tenure.refuse('execution_unknown', format('Execution %s (%s) was archived at %s.', p_execution_id, v_archive.state, v_archive.archived_at),
     'Its rows are gone; its evidence stands, with its plan and its story.',
-    format('Read it: tenure execution export %s.', p_execution_id)
+    format('Read it: tenure.execution_evidence(%L).', p_execution_id)
       || case when exists (select from tenure.execution_dead_letters d where d.execution_id = p_execution_id and d.tenant_id = v_archive.tenant_id)
-         then format(' To run it again, submit the plan that its dead letter carries: tenure execution dead-letter show %s.', p_execution_id)
+         then format(' To run it again, submit the plan that its dead letter carries: %s.',
+           format('tenure.execution_dead_letter_show(%L)', p_execution_id))
          else ' To run it again, submit its plan.' end);
 end
 $$;
@@ -94,7 +95,9 @@ begin
 end
 $$;
 
--- Makes the lanes of a plan's steps ready: whoever submits must be allowed to enqueue just that.
+-- Refuses a plan whose steps its submitter may not enqueue. The jobs of steps wait in lanes of their own,
+-- which are made when they are dispatched: a step needs a lease of some length, and plain jobs of the kind
+-- keep theirs.
 create or replace function tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) returns void
 language plpgsql
 as $$
@@ -106,7 +109,6 @@ begin
   for v_use in select u.kind, u.executor, u.place from tenure.plan_uses(p_plan) u order by u.kind, u.executor loop
     v_lane := tenure.lane_ensure(p_caller, v_use.kind, v_use.executor, v_use.place);
     v_lanes := v_lanes || v_lane;
-    update tenure.lanes l set stepped = true, timed = true where l.lane = v_lane and not (l.stepped and l.timed);
   end loop;
   perform tenure.check_enqueue_rights(p_caller, v_lanes);
 end
@@ -147,7 +149,6 @@ declare
   v_old    tenure.executions;
   v_new    tenure.executions;
   v_difference jsonb;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -169,6 +170,7 @@ begin
   if p_start_before <= greatest(p_start_after, v_now) or not isfinite(p_start_after) or not isfinite(p_start_before) then
     perform tenure.refuse('range_invalid', format('It may start from %s to %s.', coalesce(p_start_after::text, 'now'), p_start_before), 'The window ends after it begins, and not in the past.', 'Give a later end.');
   end if;
+  perform tenure.check_numbers('metadata', p_metadata);
   perform tenure.check_payload('metadata', coalesce(p_metadata, '{}')::json, tenure.limit_of('metadata_bytes_max'));
 
   if p_supersedes is not null then
@@ -209,9 +211,6 @@ begin
   end if;
   v_new := tenure.execution_admit(v_now, v_caller.principal, v_new.execution_id);
   return tenure.submission_shown(v_new, false, false, v_difference);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -384,7 +383,6 @@ declare
   v_class  text;
   v_steps  tenure.plan_step[];
   v_asking text[] := tenure.execution_requesters(v_caller.principal, p_on_behalf_of, null);
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   if p_on_behalf_of is not null then
@@ -408,8 +406,5 @@ begin
                 from tenure.plan_steps(v_plan) s
                 join tenure.plan_rules(v_caller.tenant_id, v_asking, v_plan) r on r.step_number = s.step_number
                 cross join lateral tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', s.action_class) p));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -226,7 +226,7 @@ begin
     select array_agg(s.kind) as kinds, array_agg(s.payload) as payloads, array_agg(s.key) as keys, array_agg(s.executor) as executors, array_agg(s.priority) as priorities,
            array_agg(s.target_ref) as target_refs, array_agg(s.payload_ref) as payload_refs, array_agg(s.attempts_max) as attempts_max, array_agg(s.correlation_id) as correlations,
            array_agg(s.execution_id) as workflows, array_agg('tenure.execution'::text) as systems, array_agg(s.timeout_seconds) as timeouts, array_agg(s.on_lost) as on_lost,
-           array_agg(s.renewals_max) as renewals, array_agg(s.lease_seconds) as leases
+           array_agg(s.renewals_max) as renewals, array_agg(tenure.lease_floor(s.lease_seconds)) as floors
       into v_jobs
       -- Put in order once, not for each of the arrays.
       from (select s.kind, tenure.step_payload(s.payload, s.execution_id, s.step_number, s.step_id, s.action, s.target_type, e.plan_hash, s.fence) as payload,
@@ -238,16 +238,10 @@ begin
              order by t.turn) s;
     v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_tenant_id), p_now, v_jobs.kinds, v_jobs.payloads, v_jobs.keys, v_jobs.executors, v_jobs.priorities, null, null, null, v_jobs.target_refs,
       v_jobs.payload_refs, null, v_jobs.attempts_max, v_jobs.correlations, null, null, v_jobs.workflows, null, null, null, v_jobs.systems, null, null, v_jobs.timeouts, null, v_jobs.on_lost,
-      v_jobs.renewals, 'fail');
+      v_jobs.renewals, 'fail', v_jobs.floors);
     if v_new.unmade <> '{}' then
       perform tenure.refuse('key_taken', 'Another job has the key of the step.', 'Keys that begin with "step" and an execution are for steps.', 'Cancel that job, and retry the execution.');
     end if;
-    -- The kind may have got another executor since, and so another lane.
-    update tenure.lanes l set stepped = true where not l.stepped and l.lane = any (v_new.lanes);
-    -- A lease lasts as long as the step may. Whoever has the lane in hand is not waited for: leases are renewed.
-    update tenure.lanes l set lease_seconds_min = u.lease_seconds
-      from (select n.lane, max(n.lease_seconds) as lease_seconds from unnest(v_new.lanes, v_jobs.leases) n (lane, lease_seconds) group by n.lane) u
-     where l.lane = u.lane and l.lane in (select k.lane from tenure.lanes k where k.lane = u.lane and coalesce(k.lease_seconds_min, 0) < u.lease_seconds for no key update skip locked);
     with made as (
       update tenure.steps s
          set state = 'running', needs_left = 0, job_id = n.job_id, queued_at = p_now, dispatches = s.dispatches + 1, blocked_order = null, blocked_at = null

@@ -164,7 +164,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
   v_exec   tenure.executions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -182,9 +181,6 @@ begin
     perform tenure.execution_call_off(v_now, v_caller.principal, p_execution_id, 'cancelled', p_reason, nullif(p_on_behalf_of, ''));
   end if;
   return (select jsonb_build_object('execution_id', e.execution_id, 'state', e.state, 'stopping', e.stopping, 'steps_open', e.steps_open) from tenure.executions e where e.execution_id = p_execution_id);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -197,7 +193,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
   v_exec   tenure.executions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -212,9 +207,6 @@ begin
   end if;
   perform tenure.execution_call_off(v_now, v_caller.principal, p_execution_id, 'withdrawn', p_reason);
   return jsonb_build_object('execution_id', p_execution_id, 'state', 'cancelled', 'reason_code', 'withdrawn');
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -229,7 +221,6 @@ declare
   v_exec   tenure.executions;
   v_step   tenure.steps;
   v_told   tenure.execution_told;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -238,6 +229,7 @@ begin
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
+  perform tenure.check_numbers('result', p_result);
   if octet_length(p_result::text) > tenure.limit_of('result_bytes_max') then
     perform tenure.refuse('result_too_large', format('The result has %s bytes.', octet_length(p_result::text)), format('It has at most %s, measured uncompressed (result_bytes_max).', tenure.limit_of('result_bytes_max')),
       'Store it elsewhere and pass a reference.');
@@ -293,9 +285,6 @@ begin
   return (select jsonb_build_object('execution_id', e.execution_id, 'state', e.state, 'step_id', p_step_id,
             'step_state', (select s.state from tenure.steps s where s.execution_id = e.execution_id and s.step_number = v_step.step_number))
             from tenure.executions e where e.execution_id = p_execution_id);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -311,7 +300,6 @@ declare
   v_old    tenure.executions;
   v_new    tenure.executions;
   v_plan   tenure.plans;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -365,9 +353,6 @@ begin
   perform tenure.chain_append(v_now, v_caller.principal, array[(p_execution_id, 'execution_retried', null, jsonb_build_object('as', v_new.execution_id, 'mode', p_mode, 'reason', p_reason))::tenure.execution_told]);
   v_new := tenure.execution_admit(v_now, v_caller.principal, v_new.execution_id);
   return tenure.submission_shown(v_new, false, false, null) || jsonb_build_object('retry_of', p_execution_id, 'carried', v_new.steps_succeeded);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -380,7 +365,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
   v_exec   tenure.executions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -400,9 +384,6 @@ begin
   end if;
   return jsonb_build_object('execution_id', p_execution_id, 'state', v_exec.state, 'closed', true,
     'key_held_by', (select e.execution_id from tenure.executions e where e.tenant_id = v_caller.tenant_id and e.idempotency_key = v_exec.idempotency_key and e.key_held));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -414,7 +395,6 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_exec   tenure.executions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -425,9 +405,6 @@ begin
     v_exec.mode := 'background';
   end if;
   return jsonb_build_object('execution_id', p_execution_id, 'state', v_exec.state, 'mode', v_exec.mode);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -440,7 +417,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_id     integer;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('reason', p_reason);
@@ -453,9 +429,6 @@ begin
   insert into tenure.freezes (tenant_id, reason, frozen_at, frozen_by, until) values (v_caller.tenant_id, p_reason, v_now, v_caller.principal, p_until) returning freeze_id into v_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'execution.frozen', v_caller.principal, null, null, jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'until', p_until)));
   return jsonb_build_object('frozen', true, 'reason', p_reason, 'until', p_until);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -467,7 +440,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_was    boolean;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('reason', p_reason);
@@ -484,8 +456,5 @@ begin
      where e.execution_id in (select x.execution_id from tenure.executions x where x.tenant_id = v_caller.tenant_id and x.state = 'approved' and x.parked = 'freeze' for no key update skip locked);
   end if;
   return jsonb_build_object('frozen', false, 'was_frozen', v_was);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -18,7 +18,7 @@ as $$
       (select 4, format('Step %s waits for %s, held by %s.', s.step_id, s.lock_target, coalesce((select l.owner from tenure.locks l where l.tenant_id = s.tenant_id and l.target = s.lock_target limit 1), 'nobody just now'))
          from tenure.steps s where s.execution_id = p_execution.execution_id and s.state = 'blocked' order by s.step_number limit 10)
       union all
-      (select 5, format('Step %s: nobody knows its outcome; an operator decides (tenure.execution_resolve).', s.step_id)
+      (select 5, format('Step %s: nobody knows its outcome; an operator decides.', s.step_id)
          from tenure.steps s where s.execution_id = p_execution.execution_id and s.state = 'unknown' order by s.step_number limit 10)
       union all
       select 6, format('It stops (%s), and waits for steps that are under way.', p_execution.stopping) where p_execution.stopping is not null and p_execution.ended_at is null) w
@@ -79,7 +79,6 @@ as $$
 declare
   v_tenant integer := tenure.current_tenant();
   v_row    tenure.executions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select e.* into v_row from tenure.executions e where e.execution_id = p_execution_id and e.tenant_id = v_tenant;
   if not found then
@@ -95,9 +94,6 @@ begin
       'approvals', (select coalesce(jsonb_agg(to_jsonb(a) || jsonb_build_object('votes', (select coalesce(jsonb_agg(to_jsonb(v) order by v.at), '[]') from tenure.approval_votes_of(a.approval_id) v)) order by a.created_at, a.approval_id), '[]')
                       from tenure.approval_list(p_execution_id, null, 1000) a),
       'waiting_for', to_jsonb(tenure.execution_waits(tenure.now(), v_row)), 'settled', tenure.is_settled(v_row));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -195,13 +191,8 @@ create or replace function tenure.execution_difference(p_execution_id uuid, p_ot
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_state text; v_what text; v_why text; v_next text;
 begin
   return tenure.plan_difference(tenure.execution_plan(p_execution_id)::jsonb, tenure.execution_plan(p_other_id)::jsonb);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -258,16 +249,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_row tenure.execution_dead_letters;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select d.* into v_row from tenure.execution_dead_letters d where d.execution_id = p_execution_id and d.tenant_id = tenure.current_tenant();
   if not found then
     perform tenure.refuse_execution_letter(p_execution_id);
   end if;
   return to_jsonb(v_row) - 'tenant_id';
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -279,7 +266,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_row    tenure.execution_dead_letters;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_word('value_unknown', 'triage status', p_status, array['acknowledged', 'manual_replay', 'escalated', 'closed']);
@@ -292,14 +278,12 @@ begin
   end if;
   if p_status = 'closed' and exists (select from tenure.executions e where e.execution_id = p_execution_id and e.tenant_id = v_caller.tenant_id and e.state = 'partially_failed' and e.key_held) then
     perform tenure.refuse('state_conflict', format('Execution %s is partially failed and has its key yet.', p_execution_id), 'With its letter closed nobody would see that, and the key would stay taken.',
-      format('Close the execution, and its letter with it: tenure execution close %s --reason TEXT.', p_execution_id));
+      format('Close the execution, and its letter with it: tenure.execution_close(%L, reason).',
+        p_execution_id));
   end if;
   update tenure.execution_dead_letters d set triage_status = p_status, triage_note = coalesce(p_note, d.triage_note), triaged_at = v_now, triaged_by = v_caller.principal
    where d.execution_id = p_execution_id and d.tenant_id = v_caller.tenant_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'execution.triaged', v_caller.principal, null, p_execution_id::text, jsonb_build_object('from', v_row.triage_status, 'to', p_status, 'note', p_note));
   return jsonb_build_object('execution_id', p_execution_id, 'triage_status', p_status, 'triaged_by', v_caller.principal, 'triaged_at', v_now);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

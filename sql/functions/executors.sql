@@ -31,38 +31,46 @@ declare
   v_now    timestamptz := tenure.now();
   v_shared boolean;
   v_row    tenure.heartbeats;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.heartbeat.enabled');
   perform tenure.check_name('executor name', p_name);
   perform tenure.check_executor(p_executor);
   perform tenure.check_driven(v_caller, p_executor);
   perform tenure.check_word('value_unknown', 'heartbeat status', p_status, array['ok', 'warn', 'error']);
+  perform tenure.check_numbers('metadata', p_metadata);
   perform tenure.check_payload('metadata', p_metadata::json, tenure.limit_of('metadata_bytes_max'));
-  -- Taken before the row is: a claim of the same worker tries this lock and passes by instead of waiting.
-  perform pg_advisory_xact_lock(hashtextextended(p_name, v_caller.tenant_id));
-  select h.instance <> p_instance
-         and h.last_tick_at > v_now - make_interval(secs => tenure.setting_integer(v_caller.tenant_id, 'queue.heartbeat.stale_threshold_seconds'))
-    into v_shared
-    from tenure.heartbeats h
-   where h.tenant_id = v_caller.tenant_id and h.executor_name = p_name
-     for update;
-  insert into tenure.heartbeats as h (tenant_id, executor_name, executor_kind, last_tick_at, last_tick_status, ticks_total, current_job_id, lease_owner,
-    instance, metadata, created_at, updated_at)
-  values (v_caller.tenant_id, p_name, p_executor, v_now, p_status, 1, p_current_job_id, p_name, p_instance, p_metadata, v_now, v_now)
-  on conflict (tenant_id, executor_name) do update set executor_kind = excluded.executor_kind, last_tick_at = excluded.last_tick_at,
-    last_tick_status = case when v_shared and excluded.last_tick_status = 'ok' then 'warn' else excluded.last_tick_status end,
-    ticks_total = h.ticks_total + 1, current_job_id = excluded.current_job_id, lease_owner = excluded.lease_owner,
-    instance = excluded.instance, metadata = excluded.metadata, updated_at = excluded.updated_at
-  returning h.* into v_row;
+  -- The row is locked, or made: two that come at once wait for each other, and for no other tenant.
+  for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
+    select coalesce(h.instance <> p_instance and h.last_tick_at > v_now - make_interval(secs =>
+             tenure.setting_integer(v_caller.tenant_id, 'queue.heartbeat.stale_threshold_seconds')), false)
+      into v_shared
+      from tenure.heartbeats h
+     where h.tenant_id = v_caller.tenant_id and h.executor_name = p_name
+       for update;
+    if found then
+      update tenure.heartbeats h
+         set executor_kind = p_executor, last_tick_at = v_now, ticks_total = h.ticks_total + 1,
+             last_tick_status = case when v_shared and p_status = 'ok' then 'warn' else p_status end,
+             current_job_id = p_current_job_id, lease_owner = p_name, instance = p_instance,
+             metadata = p_metadata, updated_at = v_now
+       where h.tenant_id = v_caller.tenant_id and h.executor_name = p_name
+      returning h.* into v_row;
+    else
+      insert into tenure.heartbeats as h (
+        tenant_id, executor_name, executor_kind, last_tick_at, last_tick_status,
+        ticks_total, current_job_id, lease_owner, instance, metadata, created_at, updated_at)
+      values (v_caller.tenant_id, p_name, p_executor, v_now, p_status,
+        1, p_current_job_id, p_name, p_instance, p_metadata, v_now, v_now)
+      on conflict (tenant_id, executor_name) do nothing
+      returning h.* into v_row;
+    end if;
+    exit when v_row.executor_name is not null;
+  end loop;
   if v_row.ticks_total = 1 then
     perform tenure.emit(v_now, v_caller.tenant_id, 'executor.registered', v_caller.principal, null, p_name, jsonb_build_object('executor', p_executor, 'how', 'beat'));
   end if;
   return jsonb_build_object('executor_name', p_name, 'executor', p_executor, 'last_tick_at', v_now, 'last_tick_status', v_row.last_tick_status,
     'ticks_total', v_row.ticks_total, 'name_shared', coalesce(v_shared, false));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -74,6 +82,8 @@ as $$
 declare
   v_last     timestamptz;
   v_executor text := p_executor;
+  v_timeout  text := current_setting('lock_timeout');
+  v_is_new   boolean;
 begin
   if not p_tuning.heartbeat_open then
     return;
@@ -82,17 +92,30 @@ begin
   if v_last > p_now - make_interval(secs => p_tuning.stale_seconds / 3.0) then
     return;
   end if;
-  -- A claim waits for nobody: while another transaction of this worker tells it, there is nothing to add.
-  if not pg_try_advisory_xact_lock(hashtextextended(p_name, p_tenant_id)) then
-    return;
-  end if;
   if v_executor is null then
     select l.executor into v_executor from tenure.lanes l where l.lane = p_lane;
   end if;
-  insert into tenure.heartbeats as h (tenant_id, executor_name, executor_kind, last_tick_at, ticks_total, lease_owner, created_at, updated_at)
-  values (p_tenant_id, p_name, v_executor, p_now, 1, p_name, p_now, p_now)
-  on conflict (tenant_id, executor_name) do update set last_tick_at = excluded.last_tick_at, ticks_total = h.ticks_total + 1, updated_at = excluded.updated_at;
-  if v_last is null then
+  -- A claim waits for nothing: while another transaction of this worker writes the row, it adds nothing.
+  if v_last is not null then
+    update tenure.heartbeats h
+       set last_tick_at = p_now, ticks_total = h.ticks_total + 1, updated_at = p_now
+     where h.ctid = any (array(
+       select x.ctid from tenure.heartbeats x where x.tenant_id = p_tenant_id and x.executor_name = p_name
+          for update skip locked));
+    return;
+  end if;
+  begin
+    perform set_config('lock_timeout', '1', true);
+    insert into tenure.heartbeats (
+      tenant_id, executor_name, executor_kind, last_tick_at, ticks_total, lease_owner, created_at, updated_at)
+    values (p_tenant_id, p_name, v_executor, p_now, 1, p_name, p_now, p_now)
+    on conflict (tenant_id, executor_name) do nothing;
+    v_is_new := found;
+    perform set_config('lock_timeout', v_timeout, true);
+  exception when lock_not_available then
+    return;
+  end;
+  if v_is_new then
     perform tenure.emit(p_now, p_tenant_id, 'executor.registered', p_principal, null, p_name, jsonb_build_object('executor', v_executor, 'how', 'claim'));
   end if;
 end

@@ -17,7 +17,8 @@ grant execute on function
   tenure.schedule_list, tenure.schedule_show, tenure.schedule_slots, tenure.schedule_at,
   tenure.execution_show, tenure.execution_plan, tenure.execution_list, tenure.step_list, tenure.execution_timeline, tenure.execution_difference, tenure.execution_ended, tenure.execution_preview,
   tenure.execution_evidence, tenure.execution_archive_show, tenure.execution_dead_letter_list, tenure.execution_dead_letter_show, tenure.approval_list, tenure.approval_show, tenure.approval_votes_of, tenure.approval_rule_list,
-  tenure.lock_list, tenure.lock_waiters, tenure.timeout_policy_list, tenure.evidence_key_list, tenure.execution_moves
+  tenure.lock_list, tenure.lock_waiters, tenure.timeout_policy_list, tenure.evidence_key_list,
+  tenure.execution_moves, tenure.service_list
 to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- ... and views with what is under them, but never a token and never a payload.
@@ -43,7 +44,9 @@ grant select (dead_letter_id, tenant_id, job_id, run, kind, executor, event_doma
   on tenure.dead_letters to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
 -- Producers enqueue; so do workers, for the executors they are bound to.
-grant execute on function tenure.job_enqueue_many, tenure.job_enqueue_plain, tenure.job_enqueue, tenure.lane_open
+grant execute on function
+  tenure.job_enqueue_many, tenure.job_enqueue_plain, tenure.job_enqueue, tenure.try_job_enqueue,
+  tenure.lane_open
 to tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
 
 -- Producers submit plans, and take back their own.
@@ -62,7 +65,10 @@ grant execute on function tenure.subscription_read, tenure.subscription_ack to t
 grant execute on function
   tenure.job_claim_many, tenure.job_claim, tenure.job_held, tenure.job_start_many, tenure.job_start, tenure.job_heartbeat_many, tenure.job_heartbeat, tenure.job_progress,
   tenure.job_end_many, tenure.job_complete, tenure.job_fail, tenure.job_snooze, tenure.job_release, tenure.job_acknowledge_cancel, tenure.job_turn, tenure.worker_park,
-  tenure.slot_offer, tenure.slot_withdraw, tenure.offer_lock, tenure.executor_beat
+  tenure.lane_ready,
+  tenure.slot_offer, tenure.slot_withdraw, tenure.offer_lock, tenure.executor_beat,
+  tenure.try_job_claim, tenure.try_job_start, tenure.try_job_heartbeat, tenure.try_job_progress,
+  tenure.try_job_complete, tenure.try_job_fail, tenure.try_executor_beat
 to tenure_server, tenure_worker;
 
 -- Operators decide about jobs, dead letters and gates, and run the services.
@@ -73,7 +79,8 @@ grant execute on function
   tenure.schedule_create, tenure.schedule_update, tenure.schedule_put, tenure.schedule_pause, tenure.schedule_resume, tenure.schedule_delete, tenure.schedule_run,
   tenure.schedule_backfill, tenure.slot_sweep,
   tenure.execution_cancel, tenure.execution_resolve, tenure.execution_retry, tenure.execution_close, tenure.execution_freeze, tenure.execution_unfreeze, tenure.execution_tick,
-  tenure.execution_dead_letter_triage, tenure.lock_break
+  tenure.execution_dead_letter_triage, tenure.lock_break, tenure.request_sweep,
+  tenure.try_job_cancel, tenure.try_job_dead_letter, tenure.try_job_sweep
 to tenure_server, tenure_admin, tenure_operator;
 
 -- Admins configure their tenant.
@@ -83,5 +90,12 @@ grant execute on function
 to tenure_server, tenure_admin;
 
 -- Servers act for keys, plan and start what is scheduled, sign and archive evidence, and send what goes to webhooks: only they see its secrets.
-grant execute on function tenure.key_check, tenure.act_as, tenure.keys_used, tenure.delivery_claim, tenure.delivery_end, tenure.schedule_take, tenure.schedule_advance,
-  tenure.evidence_key_add, tenure.evidence_key_current, tenure.execution_archive_due, tenure.execution_archive to tenure_server;
+grant execute on function
+  tenure.key_check, tenure.key_home, tenure.keys_ended, tenure.act_as, tenure.keys_used,
+  tenure.delivery_claim, tenure.delivery_end, tenure.schedule_take, tenure.schedule_advance,
+  tenure.evidence_key_add, tenure.evidence_key_current, tenure.execution_archive_due,
+  tenure.execution_archive, tenure.installation_check, tenure.service_beat
+to tenure_server;
+
+-- Servers keep the answers to requests with an Idempotency-Key.
+grant execute on function tenure.request_begin, tenure.request_end to tenure_server;

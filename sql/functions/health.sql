@@ -21,6 +21,9 @@ begin
       'lease_expired', (select count(*) from tenure.leases e where e.tenant_id = v_tenant and e.until <= v_now),
       'executors_alive', (select count(*) from tenure.heartbeats h where h.tenant_id = v_tenant
          and h.last_tick_at > v_now - make_interval(secs => 2 * tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'))),
+      'services', (select jsonb_object_agg(s.service, jsonb_build_object(
+                            'is_running', s.is_running, 'last_run_at', s.last_run_at))
+                     from tenure.service_list() s),
       'gates', (select jsonb_object_agg(k.key, tenure.setting(v_tenant, k.key)) from tenure.config_keys k where k.is_gate))
       from (select coalesce(array_agg(n.lane), '{}') as lanes from tenure.lanes n where n.tenant_id = v_tenant) l);
 end
@@ -51,6 +54,7 @@ begin
     'login_roles', (select coalesce(jsonb_agg(p.rolname order by p.rolname), '[]') from pg_roles p
                      where p.rolname ^@ 'tenure_' and p.rolname <> session_user and pg_has_role(session_user, p.oid, 'member')),
     'stream', (select to_jsonb(s) from tenure.stream_lag() s),
+    'services', (select jsonb_agg(to_jsonb(s)) from tenure.service_list() s),
     'schedules_late_seconds', (select greatest(0, coalesce(extract(epoch from v_now - min(s.next_at)), 0)) from tenure.schedules s where s.next_at <= v_now),
     'executions_late_seconds', (select greatest(0, coalesce(extract(epoch from v_now - min(e.next_at)), 0)) from tenure.executions e
                                  where e.next_at <= v_now and (e.tenant_id = tenure.current_tenant() or tenure.is_every_tenant())),
@@ -59,19 +63,86 @@ begin
 end
 $$;
 
--- Called at the end of every migration: remembers the hash of functions and views, and starts a new epoch of the event stream when
--- transaction ids have started again (after dump and restore), so that cursors stay in order.
-create or replace function tenure.installation_stamp(p_functions_hash text) returns integer
+-- What identifies the history of transaction ids that the event stream relies on: the cluster, its timeline
+-- (every recovery from a backup and every failover begins a new one) and the database.
+create or replace function tenure.lineage() returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_epoch integer;
+  v_database oid := (select d.oid from pg_database d where d.datname = current_database());
 begin
+  return format('%s.%s.%s', (select s.system_identifier from pg_control_system() s),
+    substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), v_database);
+exception when insufficient_privilege then
+  -- Some providers keep the identifier for themselves; the transaction ids still tell.
+  return format('.%s.%s', substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), v_database);
+end
+$$;
+
+-- The epoch after this one. It comes from the clock, so that two restores of one backup begin different ones.
+create or replace function tenure.epoch_after(p_epoch integer) returns integer
+language sql
+set search_path = pg_catalog, pg_temp
+as $$ select greatest(p_epoch + 1, floor(extract(epoch from tenure.now()) / 10)::integer) $$;
+
+-- Called at the end of every migration: remembers the hash of functions and views, and begins a new epoch of
+-- the event stream when this is another server or history than before, when transaction ids have started
+-- again, or when the caller says that the database was restored. Cursors of before stay in order: all that
+-- comes is later.
+create or replace function tenure.installation_stamp(p_functions_hash text, p_restored boolean default false)
+  returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lineage text := tenure.lineage();
+  v_now     xid8 := pg_current_xact_id();
+  v_last    xid8;
+  v_found   tenure.installation;
+begin
+  select i.* into v_found from tenure.installation i for update;
+  select max(e.txid) into v_last
+    from tenure.tenants t
+    cross join lateral (
+      select x.txid from tenure.events x where x.tenant_id = t.tenant_id and x.epoch = v_found.epoch
+       order by x.epoch desc, x.txid desc limit 1) e;
   update tenure.installation i
      set functions_hash = p_functions_hash, migrated_at = clock_timestamp(),
-         epoch = i.epoch + case when exists (select from tenure.events e where e.epoch = i.epoch and e.txid > pg_current_xact_id()) then 1 else 0 end
-  returning i.epoch into v_epoch;
-  return v_epoch;
+         lineage = v_lineage, txid = v_now,
+         epoch = case when p_restored or greatest(v_last, i.txid) > v_now
+                        -- Without a lineage it was stamped by an older program; without events it is new.
+                        or (i.lineage is distinct from v_lineage
+                            and (i.lineage is not null or v_last is not null))
+                      then tenure.epoch_after(i.epoch) else i.epoch end
+  returning i.epoch into v_found.epoch;
+  return v_found.epoch;
+end
+$$;
+
+-- Notices a restore or a failover without a migration, and begins a new epoch of the event stream. Servers
+-- call it when they start and the reaper at every turn; while nothing has changed it writes nothing.
+create or replace function tenure.installation_check() returns table (epoch integer, began boolean)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_lineage text := tenure.lineage();
+  v_next    xid8 := pg_snapshot_xmax(pg_current_snapshot());
+begin
+  return query
+    select i.epoch, false from tenure.installation i where i.lineage = v_lineage and i.txid < v_next;
+  if found then
+    return;
+  end if;
+  return query
+    update tenure.installation i
+       set epoch = tenure.epoch_after(i.epoch), lineage = v_lineage, txid = pg_current_xact_id()
+     where i.lineage is distinct from v_lineage or i.txid >= v_next
+    returning i.epoch, true;
+  if not found then
+    return query select i.epoch, false from tenure.installation i;
+  end if;
 end
 $$;

@@ -1,28 +1,69 @@
 -- Claim: takes ready jobs under a new lease. One claim is one token; each lane it takes from has a lease row of its own.
 
--- The lanes a claim may take from, with the terms of a lease in each: the caller's tenant and rights, the kinds asked for (null: every kind; empty: none), one
--- executor or any. Paused kinds are left out, unless asked for: who parks wants to hear of their resumption.
+-- The lanes a claim may take from, with the terms of a lease in each: the caller's tenant and rights, the
+-- kinds asked for (null: every kind; empty: none), one executor or any. Paused kinds are left out, unless
+-- asked for: who parks wants to hear of their resumption. p_lanes: only these. p_lanes_max: where every kind
+-- is asked for, no more lanes than that are looked at, and `more` says whether there are that many.
 create or replace function tenure.claim_lanes(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean,
-  out lanes integer[], out lease_seconds integer[], out limits integer[], out kinds text[], out executors text[])
+  p_lanes integer[] default null, p_lanes_max integer default null,
+  out lanes integer[], out lease_seconds integer[], out limits integer[], out kinds text[],
+  out executors text[], out more boolean)
 language plpgsql stable
 as $$
 declare
   v_longest integer := greatest(p_tuning.lease_seconds, p_tuning.lease_seconds_max);
+  v_kinds   text[] := coalesce(p_kinds, p_caller.kinds);
 begin
+  if v_kinds is null then
+    -- Every kind.
+    select array_agg(x.lane) filter (where x.fits), array_agg(x.lease_seconds) filter (where x.fits),
+           array_agg(x.concurrency_max) filter (where x.fits), array_agg(x.kind) filter (where x.fits),
+           array_agg(x.executor) filter (where x.fits), count(*) >= p_lanes_max
+      into lanes, lease_seconds, limits, kinds, executors, more
+      from (select l.lane,
+                   least(greatest(least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds),
+                     v_longest), l.lease_seconds_min),
+                     coalesce(k.lease_seconds_max, greatest(v_longest, l.lease_seconds_min)))
+                     as lease_seconds,
+                   k.concurrency_max, l.kind, l.executor,
+                   (k.paused_at is null or p_also_paused)
+                     and (p_executor is null or l.executor = p_executor)
+                     and (p_caller.executors is null or l.executor = any (p_caller.executors))
+                     and exists (select from tenure.executors e
+                                  where e.name = l.executor and e.role = 'executor') as fits
+              from (select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min
+                      from unnest(p_lanes) u (lane)
+                      cross join lateral (
+                        select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min
+                          from tenure.lanes n
+                         where n.lane = u.lane and n.tenant_id = p_caller.tenant_id limit 1) n
+                    union all
+                    (select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min
+                       from tenure.lanes n
+                      where n.tenant_id = p_caller.tenant_id and p_lanes is null limit p_lanes_max)) l
+              left join lateral (
+                select k.lease_seconds, k.lease_seconds_max, k.concurrency_max, k.paused_at
+                  from tenure.kinds k where k.tenant_id = l.tenant_id and k.kind = l.kind limit 1) k on true
+             order by l.lane) x;
+    return;
+  end if;
   select array_agg(x.lane), array_agg(x.lease_seconds), array_agg(x.concurrency_max), array_agg(x.kind), array_agg(x.executor)
     into lanes, lease_seconds, limits, kinds, executors
     from (select l.lane, least(greatest(least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest), l.lease_seconds_min), coalesce(k.lease_seconds_max, greatest(v_longest, l.lease_seconds_min))) as lease_seconds, k.concurrency_max, l.kind, l.executor
             from tenure.lanes l
             join tenure.executors e on e.name = l.executor and e.role = 'executor'
-            left join tenure.kinds k on k.tenant_id = l.tenant_id and k.kind = l.kind
+            left join lateral (
+              select k.lease_seconds, k.lease_seconds_max, k.concurrency_max, k.paused_at
+                from tenure.kinds k where k.tenant_id = l.tenant_id and k.kind = l.kind limit 1) k on true
            where l.tenant_id = p_caller.tenant_id
              and (k.paused_at is null or p_also_paused)
              and (p_executor is null or l.executor = p_executor)
-             and (p_kinds is null or l.kind = any (p_kinds))
+             and l.kind = any (v_kinds)
              and (p_caller.executors is null or l.executor = any (p_caller.executors))
              and (p_caller.kinds is null or l.kind = any (p_caller.kinds))
            order by l.lane) x;
+  more := false;
 end
 $$;
 
@@ -190,7 +231,6 @@ declare
   v_claim   record;
   v_payload json;
   v_job     jsonb;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select c.* into v_claim from tenure.job_claim_many(p_worker, p_executor, p_kinds, 1, p_lease_seconds, p_mode, null, p_affinity_key, p_priority_min => p_priority_min) c;
   if found then
@@ -199,8 +239,5 @@ begin
     v_job := to_jsonb(v_claim) || jsonb_build_object('payload', tenure.payload_shown(v_payload));
   end if;
   return jsonb_build_object('job', v_job);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

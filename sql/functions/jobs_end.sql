@@ -19,7 +19,8 @@ begin
              left(e.error_code, tenure.limit_of('name_chars_max')::integer) as error_code, coalesce(left(e.error_class, tenure.limit_of('name_chars_max')::integer), case when e.outcome = 'released' and e.cancel_requested_at is not null and e.started_at is not null then 'lease' end) as error_class,
              tenure.cut_text(tenure.mask_text(e.error_message), tenure.limit_of('error_message_bytes_max')::integer) as error_message,
              e.delay_seconds, e.result, e.result_ref, e.cancel_reason, e.cancel_requested_at,
-             j.priority, j.deadline_at, j.attempts_max, j.on_exhausted, j.backoff_base_seconds, j.backoff_jitter_percent,
+             j.priority, j.deadline_at, j.attempts_max, j.on_exhausted, j.backoff_base_seconds,
+             j.backoff_jitter_percent, j.executor,
              -- Nobody knows how far it came, and it may not be run twice.
              coalesce(j.on_lost, '') = 'fail' and e.outcome in ('expired', 'timed_out', 'released') and e.started_at is not null as is_lost,
              -- Only the handler's own success or an operator's word stands above a cancel request.
@@ -28,8 +29,7 @@ begin
                when e.cancel_requested_at is not null then 'cancelled'
                else e.outcome
              end as verdict,
-             -- An attempt that never reached the handler is given back, so that a slow buffer punishes nobody.
-             case when e.outcome in ('snoozed', 'released') or (e.outcome = 'expired' and e.started_at is null) then e.attempt - 1 else e.attempt end as spent,
+             tenure.attempts_spent(e.outcome, e.started_at, e.attempt) as spent,
              e.outcome = 'expired' and e.started_at is null as never_started
         from unnest(p_ends) e
         cross join lateral (select j.* from tenure.jobs j where j.job_id = e.job_id limit 1) j
@@ -70,8 +70,19 @@ begin
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       select p.lane, -p.priority, p.comes_due, p.job_id, p.becomes, p.run, greatest(p.spent, 0), p.deadline_at from placed p where p.comes_due <= p_now
     ), put_delayed as (
-      insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
-      select p.lane, p.comes_due, p.job_id, -p.priority, p.becomes, p.run, greatest(p.spent, 0), p.deadline_at from placed p where p.comes_due > p_now
+      insert into tenure.delayed (tenant_id, lane, due, job_id, rank, state, run, attempts, deadline)
+      select p.tenant_id, p.lane, p.comes_due, p.job_id, -p.priority, p.becomes, p.run, greatest(p.spent, 0),
+             p.deadline_at
+        from placed p where p.comes_due > p_now
+    ), marked as (
+      -- The caller has deleted where they were, so this transaction has its number: see ready_marks.sql.
+      insert into tenure.ready_marks (tenant_id, executor, rank, lane)
+      select distinct p.tenant_id, p.executor, -p.priority, p.lane from placed p
+       where p.comes_due <= p_now
+         and (current_setting('transaction_isolation') <> 'read committed'
+              or not exists (select from tenure.ready_marks m
+                              where m.tenant_id = p.tenant_id and m.executor = p.executor
+                                and m.rank = -p.priority and m.lane = p.lane and m.retired_in is null))
     ), buried as (
       insert into tenure.dead_letters (dead_letter_id, tenant_id, job_id, run, kind, executor, event_domain, priority, attempts, attempts_max, payload_classification, payload,
         source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, source_system, actor, job_created_at,
@@ -85,13 +96,13 @@ begin
                  j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.source_system, j.enqueued_by, j.created_at
             from tenure.jobs j where j.job_id = p.job_id limit 1) j
         cross join lateral (select case
-          when p.error_message ~ '\S' then p.error_message
-          when p.cancel_reason ~ '\S' then p.cancel_reason
+          when p.error_message ~ $r$\S$r$ then p.error_message
+          when p.cancel_reason ~ $r$\S$r$ then p.cancel_reason
           when p.never_started then 'The lease ran out before the job started, too often.'
           when p.verdict = 'expired' then 'The lease ran out: the worker died or lost its connection.'
           when p.verdict = 'timed_out' then 'The run took longer than its kind allows.'
           when p.verdict = 'renewals_exceeded' then 'The lease was renewed more often than the kind allows.'
-          when p.error_code ~ '\S' then p.error_code
+          when p.error_code ~ $r$\S$r$ then p.error_code
           else p.verdict end as final_error, coalesce(p.error_code, case when p.is_lost then 'stale_timeout' end, p.verdict) as code) t
        where p.becomes = 'dead_letter'
     ), told as (
@@ -236,7 +247,7 @@ $$;
 create or replace function tenure.runs_end(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[],
   p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[])
-returns table (job_id uuid, status text, state text, next_due timestamptz)
+returns table (job_id uuid, status text, state text, next_due timestamptz, token uuid)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -268,7 +279,9 @@ begin
   end if;
   if cardinality(p_done) = v_rows then
     if p_answers = 'all' then
-      return query select d.id, 'ended'::text, 'succeeded'::text, null::timestamptz from unnest(p_job_ids) d (id);
+      return query
+        select d.id, 'ended'::text, 'succeeded'::text, null::timestamptz, d.token
+          from unnest(p_job_ids, p_tokens) d (id, token);
     end if;
     return;
   end if;
@@ -308,9 +321,10 @@ begin
       join living l on l.token = g.token and l.lane = g.lane
       join asked k on k.job_id = g.job_id and k.token = g.token
      where k.outcome = 'succeeded'
-    returning r.job_id, r.run, r.lane
+    returning r.job_id, r.run, r.lane, r.token
   ), done as materialized (
-    select k.lane, array_agg(k.job_id) as job_ids, array_agg(k.run) as runs from kept k group by k.lane
+    select k.lane, array_agg(k.job_id) as job_ids, array_agg(k.run) as runs, array_agg(k.token) as tokens
+      from kept k group by k.lane
   ), told as (
     insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count)
     select (select i.epoch from tenure.installation i), p_now, v_tenant, d.lane, 'job.succeeded', p_caller.principal, d.job_ids, d.runs, cardinality(d.job_ids) from done d
@@ -325,6 +339,10 @@ begin
     select g.token, g.lane, count(*)::integer as ended, bool_or(g.limited) as limited from gone g group by g.token, g.lane
   )
   select (select p_done || coalesce(array_agg(i.id), '{}') from done d cross join lateral unnest(d.job_ids) i (id)) as done,
+         -- In the same order, the token of each: a job may be named with another token beside its own.
+         (select array_fill(p_tokens[1], array[coalesce(cardinality(p_done), 0)])
+                   || coalesce(array_agg(i.token), '{}')
+            from done d cross join lateral unnest(d.tokens) i (token)) as done_tokens,
          (select coalesce(sum(cardinality(d.job_ids)), 0) from done d) as succeeded,
          (select r.ends from rest r) as rest,
          array_agg(c.token) as tokens, array_agg(c.lane) as lanes, array_agg(c.ended) as ended, array_agg(c.lane) filter (where c.limited) as freed
@@ -343,18 +361,22 @@ begin
 
   if v_gone.succeeded = v_rows then
     if p_answers = 'all' then
-      return query select d.id, 'ended'::text, 'succeeded'::text, null::timestamptz from unnest(p_job_ids) d (id);
+      return query
+        select d.id, 'ended'::text, 'succeeded'::text, null::timestamptz, d.token
+          from unnest(p_job_ids, p_tokens) d (id, token);
     end if;
     return;
   end if;
 
   return query
     with settled as materialized (
-      select s.job_id, s.state, s.next_due from tenure.job_settle(p_now, p_caller.principal, null, v_gone.rest) s
+      select s.job_id, e.token, s.state, s.next_due
+        from tenure.job_settle(p_now, p_caller.principal, null, v_gone.rest) s
+        join unnest(v_gone.rest) e on e.job_id = s.job_id
     ), answers as (
-      select t.job_id, t.n,
+      select t.job_id, t.token, t.n,
              case
-               when t.job_id = any (v_gone.done) or s.job_id is not null then 'ended'
+               when d.job_id is not null or s.job_id is not null then 'ended'
                when e.job_id is not null then 'already_ended'
                when tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds) is not null then tenure.end_fault(t.outcome, t.result, t.result_ref, t.delay_seconds)
                when a.job_id is null then 'stale_lease'
@@ -363,10 +385,12 @@ begin
                when t.outcome = 'snoozed' and a.started_at is null then 'not_started'
                else 'stale_lease'
              end as status,
-             case when t.job_id = any (v_gone.done) then 'succeeded' else coalesce(s.state, e.state) end as state,
+             case when d.job_id is not null then 'succeeded' else coalesce(s.state, e.state) end as state,
              coalesce(s.next_due, e.next_due) as next_due
         from unnest(p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_delay_seconds) with ordinality t (job_id, token, outcome, result, result_ref, delay_seconds, n)
-        left join settled s on s.job_id = t.job_id
+        left join unnest(v_gone.done, v_gone.done_tokens) d (job_id, token)
+          on d.job_id = t.job_id and d.token = t.token
+        left join settled s on s.job_id = t.job_id and s.token = t.token
         -- What the holder itself said before. A run that the reaper or an operator took away is not ended by it: that lease was lost.
         left join lateral (
           select e.job_id, e.state, e.next_due from tenure.attempts e
@@ -377,9 +401,9 @@ begin
           select a.job_id, a.token, a.lane, a.cancel_requested_at, a.started_at from tenure.active a
            where a.job_id = t.job_id and a.token = t.token and exists (select from tenure.lanes n where n.lane = a.lane and n.tenant_id = v_tenant) limit 1) a on true
         left join lateral (select l.token, l.until from tenure.leases l where l.token = a.token and l.lane = a.lane and l.tenant_id = v_tenant limit 1) l on true
-       where p_answers = 'all' or (t.job_id = any (v_gone.done)) is not true
+       where p_answers = 'all' or d.job_id is null
     )
-    select r.job_id, r.status, r.state, r.next_due from answers r order by r.n;
+    select r.job_id, r.status, r.state, r.next_due, r.token from answers r order by r.n;
 end
 $$;
 
@@ -389,14 +413,16 @@ language sql immutable parallel safe
 as $$
   select case
     when p_outcome is null or p_outcome not in ('succeeded', 'failed', 'failed_permanently', 'cancelled', 'snoozed', 'released') then 'outcome_unknown'
-    when p_result is not null and octet_length(p_result::text) > tenure.limit_of('result_bytes_max') then 'result_too_large'
+    -- First without writing out its numbers: one of nine bytes may take 128 KB.
+    when p_result is not null and (tenure.has_long_number(p_result)
+      or octet_length(p_result::text) > tenure.limit_of('result_bytes_max')) then 'result_too_large'
     when length(p_result_ref) > tenure.limit_of('ref_chars_max') then 'result_too_large'
     when p_delay_seconds is not null and p_delay_seconds not between 0 and tenure.limit_of('schedule_ahead_days_max') * 86400 then 'delay_out_of_range'
     when p_outcome = 'snoozed' and p_delay_seconds is null then 'delay_out_of_range'
   end
 $$;
 
--- Ends one run and answers with the refusal contract. The forms below are for people at a prompt and for shell scripts.
+-- Ends one run, or refuses. The forms below are for people at a prompt and for shell scripts.
 create or replace function tenure.job_end_one(
   p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb default null, p_result_ref text default null, p_error_code text default null,
   p_error_class text default null, p_error_message text default null, p_delay_seconds integer default null) returns jsonb
@@ -405,7 +431,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_end record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select e.* into v_end
     from tenure.job_end_many(array[p_job_id], array[p_token], array[p_outcome], array[p_result], array[p_result_ref], array[p_error_code], array[p_error_class],
@@ -435,9 +460,6 @@ begin
         'It is one of: succeeded, failed, failed_permanently, cancelled, snoozed, released.', 'Use one of these.');
   end case;
   return jsonb_build_object('job_id', p_job_id, 'status', v_end.status, 'state', v_end.state, 'next_due', v_end.next_due);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 

@@ -89,6 +89,7 @@ declare
   v_now    timestamptz := tenure.now();
   v_rows   integer := coalesce(cardinality(p_kinds), 0);
   v_dims   text := array_dims(p_kinds);
+  v_named  boolean := num_nonnulls(variadic p_job_ids) > 0;
   v_new    record;
 begin
   if v_tenant is null or v_tuning.jobs_open is not true then
@@ -116,16 +117,30 @@ begin
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in shape.', format('Each has one dimension, begins at 1 and runs parallel to the %s kinds.', v_rows),
       'Give arrays of one length; leave an array out where no job has the value.');
   end if;
+  if v_named then
+    begin
+      v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors,
+        p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
+        p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids,
+        p_affinity_keys, p_event_domains, p_source_systems, p_job_ids, p_on_behalf_of);
+    exception when unique_violation then
+      -- Another session used one of the ids between our look and our write.
+      perform tenure.refuse_id_taken();
+    end;
   -- One job, or many of one kind that differ in payload and key alone: nearly every batch.
-  if v_rows = 1 or num_nonnulls(p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max, p_correlation_ids,
-       p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) = 0 and p_kinds[1] = all (p_kinds) then
+  elsif v_rows = 1 or num_nonnulls(p_executors, p_priorities, p_due, p_deadlines, p_source_refs,
+       p_target_refs, p_payload_refs, p_classifications, p_attempts_max, p_correlation_ids,
+       p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids,
+       p_affinity_keys, p_event_domains, p_source_systems) = 0
+     and p_kinds[1] = all (p_kinds) then
     v_new := tenure.enqueue_alike(v_caller, v_tuning, v_now, p_kinds[1], v_rows, p_payloads, p_keys, p_executors[1], p_priorities[1], p_due[1], p_deadlines[1], p_source_refs[1],
       p_target_refs[1], p_payload_refs[1], p_classifications[1], p_attempts_max[1], p_correlation_ids[1], p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1],
-      p_run_ids[1], p_affinity_keys[1], p_event_domains[1], p_source_systems[1], p_job_ids[1], nullif(p_on_behalf_of, ''), false);
+      p_run_ids[1], p_affinity_keys[1], p_event_domains[1], p_source_systems[1], nullif(p_on_behalf_of, ''),
+      false);
   else
     v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs,
       p_classifications, p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains,
-      p_source_systems, p_job_ids, p_on_behalf_of);
+      p_source_systems, null, p_on_behalf_of);
   end if;
   if v_new.unmade = '{}' then
     return query select t.n::integer, t.id, false, 'queued'::text from unnest(v_new.ids) with ordinality t (id, n);
@@ -160,7 +175,7 @@ begin
     perform tenure.check_reserved(null, array[p_key]);
   end if;
   v_new := tenure.enqueue_alike(v_caller, v_tuning, tenure.now(), p_kind, 1, array[p_payload], case when p_key is not null then array[p_key] end, null, null, null, null, null,
-    null, null, null, null, null, null, null, null, null, null, null, null, null, null, p_alone);
+    null, null, null, null, null, null, null, null, null, null, null, null, null, p_alone);
   job_id := v_new.ids[1];
   duplicate := v_new.unmade <> '{}';
   state := case when v_new.handed then 'in_progress' else 'queued' end;
@@ -176,7 +191,8 @@ $$;
 create or replace function tenure.enqueue_alike(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer,
   p_due timestamptz, p_deadline timestamptz, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text,
-  p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text,
+  p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text,
+  p_event_domain text, p_source_system text, p_on_behalf_of text,
   p_hand boolean, out ids uuid[], out hashes uuid[], out unmade uuid[], out handed boolean)
 language plpgsql
 as $$
@@ -194,6 +210,7 @@ declare
   v_payloads json[] := p_payloads;
   v_keys     text[] := p_keys;
   v_parked   boolean;
+  v_marked   boolean;
 begin
   for v_round in 1 .. 2 loop
     select l.lane, l.executor, l.timed, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds, k.backoff_jitter_percent, k.run_timeout_seconds,
@@ -201,7 +218,9 @@ begin
       into v_lane
       from tenure.lanes l
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = p_kind
-     where l.tenant_id = v_tenant and l.kind = p_kind and l.executor = coalesce(p_executor, k.executor, 'external_worker');
+     where l.tenant_id = v_tenant and l.kind = p_kind and l.lease_seconds_min = 0
+       and l.executor = coalesce(p_executor, k.executor, 'external_worker')
+     limit 1;
     exit when v_lane.lane is not null and (v_lane.kind is not null or not p_tuning.strict_kinds);
     perform tenure.lane_ensure(p_caller, p_kind, p_executor);
   end loop;
@@ -213,7 +232,8 @@ begin
   -- what is random in them is drawn once. For a single job, starting up the statement would take longer than all the rest of its checks.
   if p_rows = 1 then
     v_text := p_payloads[1]::text;
-    ids := array[coalesce(p_job_id, (lpad(to_hex(v_micros / 1000), 12, '0') || to_hex(28672 + v_micros % 1000 * 4096 / 1000) || v_tail)::uuid)];
+    ids := array[(lpad(to_hex(v_micros / 1000), 12, '0') || to_hex(28672 + v_micros % 1000 * 4096 / 1000)
+      || v_tail)::uuid];
     v_fine := (v_text is null or (json_typeof(p_payloads[1]) = 'object' and octet_length(v_text) <= tenure.limit_of('payload_bytes_max')))
       and (p_keys[1] is null or (length(p_keys[1]) <= tenure.limit_of('key_chars_max') and ascii(p_keys[1]) between 33 and 126));
     hashes := array[null];
@@ -231,19 +251,20 @@ begin
       from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload, unnest(p_keys) as key) t;
   end if;
   if not v_fine or num_nonnulls(p_priority, p_due, p_deadline, p_source_ref, p_target_ref, p_payload_ref, p_classification, p_attempts_max, p_correlation_id, p_affinity_key,
-       p_event_domain, p_source_system, p_job_id) > 0 or (tenure.may_have_forbidden_key(v_text) and not tenure.are_clean(p_payloads)) then
+       p_event_domain, p_source_system) > 0
+     or (tenure.may_have_forbidden_key(v_text) and not tenure.are_clean(p_payloads))
+     or tenure.may_have_long_number(v_text) then
     perform tenure.check_job(case when p_rows > 1 then format(' of job %s', t.n) else '' end, p_now, coalesce(t.payload, '{}'), t.key, coalesce(p_priority, 0), coalesce(p_due, p_now),
               p_deadline, coalesce(p_attempts_max, 1), coalesce(p_classification, 'safe_metadata'), coalesce(p_event_domain, 'job'), coalesce(p_source_system, 'x'),
-              array[p_source_ref, p_target_ref, p_payload_ref], array[p_affinity_key, p_correlation_id], p_job_id)
+              array[p_source_ref, p_target_ref, p_payload_ref], array[p_affinity_key, p_correlation_id], null)
        from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload, unnest(p_keys) as key) t;
   end if;
   if p_caller.executors is not null or p_caller.kinds is not null or p_caller.roles is not null or not pg_has_role(session_user, 'tenure_producer', 'member') then
     perform tenure.check_enqueue_rights(p_caller, array[v_lane.lane]);
   end if;
   unmade := '{}';
-  if p_job_id is not null or p_parent_job_id is not null then
-    perform tenure.check_relatives(v_tenant, ids, hashes, case when p_job_id is not null then array[p_job_id] end,
-      case when p_parent_job_id is not null then array[p_parent_job_id] end);
+  if p_parent_job_id is not null then
+    perform tenure.check_relatives(v_tenant, ids, hashes, null, array[p_parent_job_id]);
   end if;
   if p_keys is not null then
     unmade := tenure.keys_take(ids, hashes);
@@ -271,7 +292,14 @@ begin
     insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
     values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued', p_caller.principal, p_on_behalf_of, v_ids, cardinality(v_ids))
     -- Read anew: whoever parked since the lane was looked up has not seen these jobs, and whoever parks from here on asks who was under way. An old snapshot cannot tell.
-    returning exists (select from tenure.lanes l where l.lane = v_lane.lane and l.parked_until > p_now) or current_setting('transaction_isolation') <> 'read committed' into v_parked;
+    returning exists (select from tenure.lanes l where l.lane = v_lane.lane and l.parked_until > p_now)
+                or current_setting('transaction_isolation') <> 'read committed',
+              -- A mark leads claims to the lane. This transaction has its number by now: see ready_marks.sql.
+              current_setting('transaction_isolation') = 'read committed' and exists (
+                select from tenure.ready_marks m
+                 where m.tenant_id = v_tenant and m.executor = v_lane.executor and m.lane = v_lane.lane
+                   and m.rank = -coalesce(p_priority, 0) and m.retired_in is null)
+      into v_parked, v_marked;
     if v_parked and p_hand and p_tuning.worker_open and p_tuning.notify_open then
       handed := tenure.job_hand(p_caller, v_lane.lane, v_ids[1], p_kind, coalesce(v_payloads[1], '{}'), v_keys[1], v_due,
         coalesce(v_lane.attempts_max, p_tuning.attempts_max), v_lane.run_timeout_seconds, v_lane.renewals_max);
@@ -281,9 +309,10 @@ begin
     elsif v_due <= p_now then
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       select v_lane.lane, -coalesce(p_priority, 0), v_due, unnest(v_ids), 'queued', 0, 0, p_deadline;
+      perform tenure.ready_mark(array[v_lane.lane], array[-coalesce(p_priority, 0)]) where not v_marked;
     else
-      insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
-      select v_lane.lane, v_due, unnest(v_ids), -coalesce(p_priority, 0), 'queued', 0, 0, p_deadline;
+      insert into tenure.delayed (tenant_id, lane, due, job_id, rank, state, run, attempts, deadline)
+      select v_tenant, v_lane.lane, v_due, unnest(v_ids), -coalesce(p_priority, 0), 'queued', 0, 0, p_deadline;
     end if;
     if v_parked and p_tuning.notify_open then
       perform tenure.lane_wake(array[v_lane.lane], p_now);
@@ -299,6 +328,7 @@ create or replace function tenure.enqueue_batch(
   p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[],
   p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] default null, p_backoffs integer[] default null, p_on_lost text[] default null,
   p_renewals_max integer[] default null, p_on_exhausted text default null,
+  p_floors integer[] default null,
   out ids uuid[], out hashes uuid[], out unmade uuid[], out lanes integer[])
 language plpgsql
 set jit = off
@@ -314,7 +344,7 @@ declare
   v_text     text;
   v_fine     boolean;
 begin
-  lanes := tenure.enqueue_lanes(p_caller, p_tuning, p_kinds, p_executors);
+  lanes := tenure.enqueue_lanes(p_caller, p_tuning, p_kinds, p_executors, p_floors);
 
   -- One pass over the batch: ids, key hashes, and whether everything is in order. Names of kinds were checked when their lanes were made. Ids grow within
   -- the batch: they are its order; what is random in them is drawn once.
@@ -339,8 +369,10 @@ begin
                    t (kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max, correlation_id, affinity_key, event_domain,
                       source_system, job_id, n)
             cross join lateral (select t.payload::text as payload_text offset 0) x) i;
-  if not v_fine or (tenure.may_have_forbidden_key(v_text) and not tenure.are_clean(p_payloads)) then
-    perform tenure.check_job(format(' of job %s', t.n), p_now, coalesce(t.payload, '{}'), t.key, coalesce(t.priority, 0),
+  if not v_fine or (tenure.may_have_forbidden_key(v_text) and not tenure.are_clean(p_payloads))
+     or tenure.may_have_long_number(v_text) then
+    perform tenure.check_job(case when cardinality(p_kinds) > 1 then format(' of job %s', t.n) else '' end,
+              p_now, coalesce(t.payload, '{}'), t.key, coalesce(t.priority, 0),
               coalesce(t.due, p_now), t.deadline, coalesce(t.attempts_max, 1), coalesce(t.classification, 'safe_metadata'), coalesce(t.event_domain, 'job'),
               coalesce(t.source_system, 'x'), array[t.source_ref, t.target_ref, t.payload_ref], array[t.affinity_key, t.correlation_id], t.job_id)
        from unnest(p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
@@ -391,39 +423,21 @@ begin
     insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
     select m.lane, -m.priority, m.due, m.job_id, 'queued', 0, 0, m.deadline_at from made m where m.due <= p_now
   ), put_delayed as (
-    insert into tenure.delayed (lane, due, job_id, rank, state, run, attempts, deadline)
-    select m.lane, m.due, m.job_id, -m.priority, 'queued', 0, 0, m.deadline_at from made m where m.due > p_now
+    insert into tenure.delayed (tenant_id, lane, due, job_id, rank, state, run, attempts, deadline)
+    select v_tenant, m.lane, m.due, m.job_id, -m.priority, 'queued', 0, 0, m.deadline_at
+      from made m where m.due > p_now
   )
   insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
   select (select i.epoch from tenure.installation i), p_now, v_tenant, m.lane, 'job.enqueued', p_caller.principal, nullif(p_on_behalf_of, ''), array_agg(m.job_id), count(*)
     from made m group by m.lane;
+  perform tenure.ready_mark(array_agg(t.lane), array_agg(-coalesce(t.priority, 0)))
+     from unnest(lanes, p_priorities, p_due, ids) t (lane, priority, due, id)
+    where coalesce(t.due, p_now) <= p_now and t.id <> all (unmade)
+   having count(*) > 0;
 
   if p_tuning.notify_open then
     perform tenure.lane_wake(lanes, p_now);
   end if;
-end
-$$;
-
--- Refuses ids that are taken, and parents that are not there. A parent is a job of the same tenant, or of the same batch; no foreign key: it may be swept
--- before its children. An id whose key turns out to be taken is no new job, and may stand already.
-create or replace function tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) returns void
-language plpgsql
-as $$
-begin
-  if p_job_ids is not null and (
-    exists (
-      select from unnest(p_ids, p_hashes) t (id, hash)
-        cross join lateral (select from tenure.jobs j where j.job_id = t.id limit 1) j
-        left join lateral (select i.job_id from tenure.idempotency i where i.key_hash = t.hash limit 1) i on true
-        left join lateral (select true as final from tenure.attempts a where a.job_id = i.job_id and a.final limit 1) f on true
-       where i.job_id is null or f.final)
-    or exists (
-      select from unnest(p_ids, p_hashes) t (id, hash) group by t.id having count(distinct coalesce(t.hash, gen_random_uuid())) > 1)) then
-    perform tenure.refuse('id_taken', 'There is already a job with this id.', 'An id names one job for ever.', 'Use a new id; for a safe repetition give an idempotency key.');
-  end if;
-  perform tenure.check_job_exists(t.id, p_tenant_id)
-     from unnest(p_parent_job_ids) t (id)
-    where t.id is not null and t.id <> all (p_ids) and not exists (select from tenure.jobs j where j.job_id = t.id and j.tenant_id = p_tenant_id);
 end
 $$;
 
@@ -453,7 +467,7 @@ begin
 end
 $$;
 
--- Enqueues one job, for people at a prompt: the answer is the job, or the refusal.
+-- Enqueues one job, for programs that send one at a time and for people at a prompt: the answer is the job.
 create or replace function tenure.job_enqueue(
   p_kind text, p_payload jsonb default '{}', p_key text default null, p_executor text default null, p_priority text default 'normal',
   p_due timestamptz default null, p_deadline timestamptz default null, p_source_ref text default null, p_target_ref text default null,
@@ -466,21 +480,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_answer record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(tenure.current_tenant(), 'queue.job_substrate.enabled');
+  perform tenure.check_numbers('payload', p_payload);
   select e.* into v_answer
     from tenure.job_enqueue_many(array[p_kind], array[p_payload::json], array[p_key], array[p_executor], array[tenure.priority_of(p_priority)], array[p_due],
       array[p_deadline], array[p_source_ref], array[p_target_ref], array[p_payload_ref], array[p_classification], array[p_attempts_max], array[p_correlation_id],
       array[p_causation_event], array[p_parent_job_id], array[p_workflow_id], array[p_run_id], array[p_affinity_key], array[p_event_domain],
       array[p_source_system], array[p_job_id], p_on_behalf_of) e;
   return jsonb_build_object('job_id', v_answer.job_id, 'duplicate', v_answer.duplicate, 'state', v_answer.state);
-exception
-when unique_violation then
-  -- Another session used the id between our look and our write.
-  return tenure.refusal('TN020', 'There is already a job with this id.', 'An id names one job for ever.', 'Use a new id; for a safe repetition give an idempotency key.');
-when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -56,9 +56,10 @@ begin
   return query
     select t.job_id,
            case
-             when t.job_id = any (v_started) then 'started'
-             when t.job_id in (select d.job_id from unnest(v_late) d) then 'deadline_passed'
+             when (t.job_id, t.token) in (select d.job_id, d.token from unnest(v_late) d)
+               then 'deadline_passed'
              when a.job_id is null then 'stale_lease'
+             when t.job_id = any (v_started) then 'started'
              when l.token is null or l.until <= v_now then 'lease_expired'
              else 'already_started'
            end,
@@ -151,8 +152,11 @@ begin
   ), renewed as (
     update tenure.leases l
        set until = greatest(l.until, v_now + make_interval(secs => case when p_lease_seconds is null then l.lease_seconds
-             -- A shorter limit of the kind holds here as it does for a claim.
-             else least(p_lease_seconds, (select q.lease_seconds_max from tenure.lanes n join tenure.kinds q on q.tenant_id = n.tenant_id and q.kind = n.kind where n.lane = l.lane)) end)),
+             -- The lane's shortest lease and a shorter limit of the kind hold here as they do for a claim.
+             else (select least(greatest(p_lease_seconds, n.lease_seconds_min), q.lease_seconds_max)
+                     from tenure.lanes n
+                     left join tenure.kinds q on q.tenant_id = n.tenant_id and q.kind = n.kind
+                    where n.lane = l.lane) end)),
            renewals = l.renewals + 1
       from locked k
      where l.token = k.token and l.lane = k.lane and l.until > v_now
@@ -181,9 +185,9 @@ declare
   v_now    timestamptz := tenure.now();
   v_start  record;
   v_cancel boolean;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_numbers('progress', p_progress);
   perform tenure.check_payload('progress', p_progress::json, tenure.limit_of('progress_bytes_max'));
   select s.* into v_start from tenure.job_start_many(array[p_job_id], array[p_token]) s;
   perform tenure.check_held(p_job_id, v_start.status);
@@ -195,9 +199,6 @@ begin
   returning a.cancel_requested_at is not null into v_cancel;
   perform tenure.step_progress(v_now, v_caller.principal, p_job_id, p_progress);
   return jsonb_build_object('job_id', p_job_id, 'state', 'in_progress', 'started_at', v_start.started_at, 'cancel_requested', coalesce(v_cancel, false));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -219,7 +220,7 @@ begin
 end
 $$;
 
--- A value, not an exception: the move to the dead letters stands.
+-- The one refusal that is answered as a value: raised, it would undo the move to the dead letters.
 create or replace function tenure.refusal_deadline(p_job_id uuid) returns jsonb
 language sql
 set search_path = pg_catalog, pg_temp
@@ -234,7 +235,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_start record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select s.* into v_start from tenure.job_start_many(array[p_job_id], array[p_token]) s;
   perform tenure.check_held(p_job_id, v_start.status);
@@ -242,9 +242,6 @@ begin
     return tenure.refusal_deadline(p_job_id);
   end if;
   return jsonb_build_object('job_id', p_job_id, 'status', v_start.status, 'state', 'in_progress', 'started_at', v_start.started_at, 'run_until', v_start.run_until);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -254,15 +251,11 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_beat record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select b.* into v_beat from tenure.job_heartbeat_many(array[p_job_id], array[p_token], p_lease_seconds) b;
   if v_beat.status = 'lost' then
     perform tenure.check_held(p_job_id, 'stale_lease');
   end if;
   return jsonb_build_object('job_id', p_job_id, 'status', v_beat.status, 'leased_until', v_beat.leased_until, 'cancel_reason', v_beat.cancel_reason);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -105,20 +105,16 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_name('reason', p_reason);
   perform tenure.check_word('value_unknown', 'mode', p_mode, array['cooperative', 'force']);
   perform tenure.check_job_exists(p_job_id, v_caller.tenant_id);
   return tenure.job_stop(v_caller, tenure.now(), p_job_id, p_reason, p_mode, p_on_behalf_of);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
--- The work of a cancel, for whoever is allowed to: it refuses by raising.
+-- The work of a cancel, for callers that checked the right to it.
 create or replace function tenure.job_stop(p_caller tenure.caller_identity, p_now timestamptz, p_job_id uuid, p_reason text, p_mode text, p_on_behalf_of text) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -199,7 +195,6 @@ declare
   v_now    timestamptz := tenure.now();
   v_end    tenure.run_end;
   v_now_in text;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_name('reason', p_reason);
@@ -223,9 +218,6 @@ begin
   end loop;
   perform tenure.refuse_busy(p_job_id);
   return null;
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -244,7 +236,6 @@ declare
   v_other  uuid;
   v_hash   uuid;
   v_now_in text;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   if p_reason <> '' then
@@ -259,6 +250,7 @@ begin
       values (p_job_id, v_wait.run + 1, v_caller.tenant_id, v_wait.lane, v_wait.attempt, 'rescheduled', v_wait.outcome, false, v_now, v_now, v_caller.principal, p_reason);
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       values (v_wait.lane, -v_job.priority, v_now, p_job_id, v_wait.outcome, v_wait.run + 1, v_wait.attempt, v_job.deadline_at);
+      perform tenure.ready_mark(array[v_wait.lane], array[-v_job.priority]);
       perform tenure.emit(v_now, v_caller.tenant_id, 'job.rescheduled', v_caller.principal, p_on_behalf_of, p_job_id::text, jsonb_build_object('reason', p_reason, 'run', v_wait.run + 1));
       if (tenure.tuning(v_caller.tenant_id)).notify_open then
         perform tenure.lane_wake(array[v_wait.lane], v_now);
@@ -294,6 +286,7 @@ begin
       end if;
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       values (v_job.lane, -v_job.priority, v_now, p_job_id, 'queued', v_run, 0, v_job.deadline_at);
+      perform tenure.ready_mark(array[v_job.lane], array[-v_job.priority]);
       perform tenure.slot_reopen(p_job_id, p_job_id);
       perform tenure.emit(v_now, v_caller.tenant_id, 'job.retried', v_caller.principal, p_on_behalf_of, p_job_id::text, jsonb_build_object('reason', p_reason, 'run', v_run));
       if (tenure.tuning(v_caller.tenant_id)).notify_open then
@@ -306,8 +299,5 @@ begin
   end loop;
   perform tenure.refuse_busy(p_job_id);
   return null;
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -16,6 +16,19 @@ as $$
   select tenure.payload_shown(j.payload) from tenure.jobs j where j.job_id = p_job_id and j.tenant_id = tenure.current_tenant() and tenure.may_see(j.payload_classification)
 $$;
 
+-- How many attempts a job has used after a run that ended like this. An attempt that never reached the
+-- handler is given back, so that a slow buffer costs no job its attempts.
+create or replace function tenure.attempts_spent(p_outcome text, p_started_at timestamptz, p_attempt integer)
+returns integer
+language sql immutable parallel safe
+as $$
+  select case
+    when p_outcome in ('snoozed', 'released') or (p_outcome = 'expired' and p_started_at is null)
+      then greatest(p_attempt - 1, 0)
+    else p_attempt
+  end
+$$;
+
 -- Everything about one job, as one object.
 create or replace function tenure.job_show(p_job_id uuid) returns jsonb
 language plpgsql security definer
@@ -29,6 +42,7 @@ declare
   v_last   tenure.attempts;
   v_held   tenure.active;
   v_lease  tenure.leases;
+  v_waits  integer;
 begin
   perform tenure.check_job_exists(p_job_id, v_tenant);
   v_state := tenure.job_state(p_job_id);
@@ -38,11 +52,24 @@ begin
   select a.* into v_last from tenure.attempts a where a.job_id = p_job_id order by a.run desc limit 1;
   select a.* into v_held from tenure.active a where a.job_id = p_job_id;
   select l.* into v_lease from tenure.leases l where l.token = v_held.token and l.lane = v_held.lane;
+  if v_held.job_id is null and v_state in ('queued', 'retry_waiting') then
+    -- Where it waits, it says what it has used: a retry by hand gives it all its attempts again.
+    select w.attempts into v_waits
+      from (select r.attempts from tenure.ready r
+             where r.lane = v_job.lane and r.rank = -v_job.priority
+               and r.due = coalesce(v_last.next_due, v_job.due) and r.job_id = p_job_id
+            union all
+            select d.attempts from tenure.delayed d
+             where d.lane = v_job.lane and d.due = coalesce(v_last.next_due, v_job.due)
+               and d.job_id = p_job_id) w
+     limit 1;
+  end if;
   return (to_jsonb(v_job) - array['tenant_id', 'lane', 'payload', 'due']) || jsonb_build_object(
     'state', v_state,
     'payload', case when tenure.may_see(v_job.payload_classification) then tenure.payload_shown(v_payload) end,
     'due', case when v_state in ('queued', 'retry_waiting') then coalesce(v_last.next_due, v_job.due) else v_job.due end,
-    'attempts', (select coalesce(v_held.attempt, case when v_last.outcome in ('snoozed', 'released') then v_last.attempt - 1 else v_last.attempt end, 0)),
+    'attempts', coalesce(v_held.attempt, v_waits,
+      tenure.attempts_spent(v_last.outcome, v_last.started_at, v_last.attempt), 0),
     'run', coalesce(v_held.run, v_last.run, 0),
     'lease_owner', v_lease.owner, 'leased_at', v_lease.leased_at, 'leased_until', v_lease.until, 'renewals', v_lease.renewals,
     'started_at', coalesce(v_held.started_at, v_last.started_at), 'run_until', v_held.run_until,

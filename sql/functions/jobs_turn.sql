@@ -4,12 +4,16 @@
 --   'claim'  a job, to be dispatched only after the statement has returned. What few jobs have stands in `more`: run_until, deadline_at, payload_classification,
 --            source_ref, target_ref, payload_ref, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, traceparent.
 --   'lease'  after the claims of a lane, what they have in common: in `more` its token, kind, executor, state, leased_at, leased_until, started_at.
---   'end'    an end that did not simply succeed: in `more` its status, state, next_due.
+--   'end'    an end that did not simply succeed: in `more` its token, status, state, next_due.
 --   'gate'   in `more` the gate whose closing kept the turn from claiming: its ends stand all the same.
 --
--- Within a lane the order is exact: priority, due time, id. Across lanes it is approximate: lanes are taken best head first, at most claim_lanes_max non-empty
--- ones from p_lane_after on. p_mode 'started' starts the jobs in the same write: for free slots; 'leased' is for a buffer. The token may be the caller's own, so
--- that tenure.job_held(token) finds a claim whose answer was lost. Jobs past their deadline go to the dead letters first.
+-- Within a lane the order is exact: priority, due time, id. Across lanes the best priority comes first; of
+-- lanes that are equal in it, the best due time. A claim over every kind of a tenant with more than
+-- claim_lanes_max lanes compares that many of equal priority, from p_lane_after or a random place on:
+-- tenure.claim_marked.
+-- p_mode 'started' starts the jobs in the same write: for free slots; 'leased' is for a buffer. The token may
+-- be the caller's own, so that tenure.job_held(token) finds a claim whose answer was lost. Jobs past their
+-- deadline go to the dead letters first.
 -- p_hint_*: lane, rank, due and time of the last job of a batch; it spares the scan over what was deleted but cannot be cleaned up yet. By itself it is good for one
 -- second and within that rank, and what is left of the room is filled from the whole lane. With p_hint_alone it is good for a minute, and what came in more than
 -- half a second out of order is left for a claim without it: whoever claims like that looks at the whole lane every now and then.
@@ -67,7 +71,8 @@ begin
   if cardinality(p_job_ids) > coalesce(cardinality(v_done), 0) then
     return query
       select 'end'::text, e.job_id, null::integer, null::smallint, null::timestamptz, null::integer, null::smallint, null::smallint, null::json, null::text, null::text, null::timestamptz,
-             jsonb_build_object('status', e.status, 'state', e.state, 'next_due', e.next_due)
+             jsonb_build_object('token', e.token, 'status', e.status, 'state', e.state,
+               'next_due', e.next_due)
         from tenure.runs_end(v_caller, v_tuning, v_now, 'exceptions', p_job_ids, p_tokens, p_outcomes, p_results, p_result_refs, p_error_codes, p_error_classes, p_error_messages,
                p_delay_seconds, v_done) e;
   end if;
@@ -94,7 +99,13 @@ begin
   end if;
 
   -- The lanes the claim may take from, with the terms of their leases.
-  v_terms := tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false);
+  v_terms := tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false, null,
+    1 + tenure.limit_of('claim_lanes_max')::integer);
+  if v_terms.more then
+    -- Too many lanes to look into each: the marks lead to those of the best priorities.
+    v_terms := tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false,
+      tenure.claim_marked(v_caller, p_executor, p_lane_after, v_last, v_now, greatest(p_limit, 100)));
+  end if;
   if v_terms.lanes is null then
     return;
   end if;
@@ -121,13 +132,19 @@ begin
   v_order := array[1];
   if cardinality(v_terms.lanes) > 1 then
     -- Peek at the heads without locking; then lock only what is taken, best head first.
-    select array_agg(h.at order by h.rank, h.due, h.at) into v_order
-      from (select x.at::integer as at, r.rank, r.due
+    select array_agg(h.at order by h.rank, h.due, h.job_id) into v_order
+      from (select x.at::integer as at, r.rank, r.due, r.job_id
               from unnest(v_terms.lanes, v_terms.limits, v_terms.kinds) with ordinality x (lane, most, kind, at)
-              cross join lateral (select r.rank, r.due from tenure.ready r where r.lane = x.lane and r.rank <= v_last order by r.rank, r.due, r.job_id limit 1) r
+              cross join lateral (
+                select r.rank, r.due, r.job_id from tenure.ready r
+                 where r.lane = x.lane and r.rank <= v_last
+                 order by r.rank, r.due, r.job_id limit 1) r
              where x.most is null
-                or (select count(*) from tenure.active a where a.limited and a.lane = any (array(select n.lane from tenure.lanes n where n.tenant_id = v_tenant and n.kind = x.kind))) < x.most
-             order by x.lane <= coalesce(p_lane_after, 0), x.lane
+                or (select count(*) from tenure.active a
+                     where a.limited
+                       and a.lane = any (array(select n.lane from tenure.lanes n
+                                                where n.tenant_id = v_tenant and n.kind = x.kind))) < x.most
+             order by r.rank, r.due, r.job_id
              limit tenure.limit_of('claim_lanes_max')) h;
     if v_order is null then
       return;
@@ -257,6 +274,25 @@ begin
     from (select r.job_id, r.rank, r.due from tenure.ready r where r.lane = p_lane order by r.rank, r.due, r.job_id limit tenure.limit_of('affinity_window_rows')) n
     cross join lateral (select j.affinity_key from tenure.jobs j where j.job_id = n.job_id limit 1) j
    where j.affinity_key = p_affinity_key;
+end
+$$;
+
+-- How many jobs of these lanes can be claimed now, counted no further than p_limit: as many waiters are worth
+-- waking.
+create or replace function tenure.lane_ready(p_lanes integer[], p_limit integer default 1000) returns integer
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
+  return (
+    select count(*)
+      from (select from tenure.lanes l
+              cross join lateral (select from tenure.ready r where r.lane = l.lane limit p_limit) r
+             where l.lane = any (p_lanes) and l.tenant_id = v_tenant
+             limit p_limit) x);
 end
 $$;
 

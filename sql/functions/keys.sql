@@ -13,6 +13,8 @@ as $$ select encode(substring(sha256(convert_to(p_scope || p_key, 'UTF8')) from 
 -- Takes the keys of a batch for its jobs, and answers with the jobs that are not to be made because an unfinished one has their key. Equal keys within the batch
 -- are folded; keys are inserted, and then those that stand locked, in hash order. One that stands is free only on positive evidence: a final record of its job,
 -- read after the lock was won (an operator's retry takes the same lock and takes the record back).
+-- Above read committed the snapshot may be older than the lock: tenure.keys_prove fails with
+-- serialization_failure (40001) where it does not show the present.
 create or replace function tenure.keys_take(p_ids uuid[], p_hashes uuid[]) returns uuid[]
 language plpgsql
 as $$
@@ -20,6 +22,7 @@ declare
   v_made  uuid[];
   v_stood record;
   v_free  uuid[];
+  v_now   timestamptz;
   v_row   record;
 begin
   -- Nearly always nobody has any of them, and a plain insert costs a third less than one that is prepared for those who have.
@@ -30,8 +33,11 @@ begin
     exception when unique_violation then
       null;
     end;
-  elsif p_hashes[1] is not null then
-    insert into tenure.idempotency (key_hash, job_id) values (p_hashes[1], p_ids[1]) on conflict (key_hash) do nothing;
+  elsif p_hashes[1] is null then
+    return '{}';
+  else
+    insert into tenure.idempotency (key_hash, job_id) values (p_hashes[1], p_ids[1])
+    on conflict (key_hash) do nothing;
     if found then
       return '{}';
     end if;
@@ -50,15 +56,76 @@ begin
   end if;
   select array_agg(i.key_hash) as hashes, array_agg(i.job_id) as job_ids into v_stood
     from (select i.key_hash, i.job_id from tenure.idempotency i where i.key_hash = any (p_hashes) and i.job_id <> all (coalesce(v_made, '{}')) order by i.key_hash for update) i;
+  v_now := tenure.now();
   select coalesce(array_agg(t.hash), '{}') into v_free
     from unnest(v_stood.hashes, v_stood.job_ids) t (hash, job_id)
-    cross join lateral (select from tenure.attempts a where a.job_id = t.job_id and a.final limit 1) f;
+    cross join lateral (
+      select a.ended_at from tenure.attempts a where a.job_id = t.job_id and a.final limit 1) f
+    -- A kind may keep the keys of its jobs for a while; those of steps, slots and subscriptions are not kept.
+    left join lateral (
+      select j.tenant_id, j.kind from tenure.jobs j
+       where j.job_id = t.job_id and not j.source_system ^@ 'tenure.' limit 1) j on true
+    left join lateral (
+      select k.key_keep_seconds from tenure.kinds k
+       where k.tenant_id = j.tenant_id and k.kind = j.kind limit 1) k on true
+   where k.key_keep_seconds is null or f.ended_at <= v_now - make_interval(secs => k.key_keep_seconds);
+  if v_stood.job_ids is not null
+     and current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+    perform tenure.keys_prove(v_stood.job_ids);
+  end if;
   -- By hand, one look-up a key: functions that call this turn nested loops off, and a join would read the whole table.
   for v_row in select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash = any (v_free) order by t.hash, t.n loop
     update tenure.idempotency i set job_id = v_row.id where i.key_hash = v_row.hash;
     v_made := v_made || v_row.id;
   end loop;
   return array(select t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null and t.id <> all (coalesce(v_made, '{}')));
+end
+$$;
+
+-- Proves what an old snapshot says of these jobs, or fails with serialization_failure: each has a final
+-- record that still stands, or a row in one of the places of unfinished jobs that is still there now. To lock
+-- a row that was changed or deleted since the snapshot fails with 40001; one that another transaction is
+-- about to change is skipped, for until that commits the snapshot is right. The locks are given back at once,
+-- with the subtransaction: no claim and no end waits for the caller.
+create or replace function tenure.keys_prove(p_job_ids uuid[]) returns void
+language plpgsql
+as $$
+declare
+  v_id uuid;
+  v_at record;
+begin
+  foreach v_id in array p_job_ids loop
+    if exists (select from tenure.attempts a where a.job_id = v_id and a.final) then
+      perform from tenure.attempts a where a.job_id = v_id and a.final for share skip locked;
+      continue;
+    elsif exists (select from tenure.active a where a.job_id = v_id) then
+      perform from tenure.active a where a.job_id = v_id for share skip locked;
+      continue;
+    end if;
+    select j.lane, -j.priority as rank, coalesce(a.next_due, j.due) as due into v_at
+      from tenure.jobs j
+      left join lateral (select a.next_due from tenure.attempts a where a.job_id = j.job_id
+                          order by a.run desc limit 1) a on true
+     where j.job_id = v_id;
+    if exists (select from tenure.ready r
+                where r.lane = v_at.lane and r.rank = v_at.rank and r.due = v_at.due and r.job_id = v_id) then
+      perform from tenure.ready r
+        where r.lane = v_at.lane and r.rank = v_at.rank and r.due = v_at.due and r.job_id = v_id
+          for share skip locked;
+    elsif exists (select from tenure.delayed d
+                   where d.lane = v_at.lane and d.due = v_at.due and d.job_id = v_id) then
+      perform from tenure.delayed d
+        where d.lane = v_at.lane and d.due = v_at.due and d.job_id = v_id for share skip locked;
+    else
+      raise exception using errcode = 'serialization_failure',
+        message = format('The snapshot does not show where job %s is, which has the key.', v_id),
+        hint = 'Roll back and run the transaction again.';
+    end if;
+  end loop;
+  -- Ends the subtransaction, and with it the locks.
+  raise exception 'proven';
+exception when raise_exception then
+  null;
 end
 $$;
 

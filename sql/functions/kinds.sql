@@ -41,6 +41,7 @@ begin
     'retention_seconds', coalesce(v_kind.retention_seconds, tenure.setting_integer(v_tenant, 'retention.succeeded_seconds')),
     'on_exhausted', coalesce(v_kind.on_exhausted, 'dead_letter'),
     'concurrency_max', v_kind.concurrency_max,
+    'key_keep_seconds', v_kind.key_keep_seconds,
     'catch_up', coalesce(v_kind.catch_up, case when v_kind.event_domain = 'agent' or exists (select from tenure.executors e where e.name = v_kind.executor and e.nature = 'agent') then 'none' else 'latest_only' end),
     'paused_at', v_kind.paused_at, 'paused_by', v_kind.paused_by, 'pause_note', v_kind.pause_note,
     'description', coalesce(v_kind.description, ''),
@@ -59,6 +60,7 @@ declare
   v_old    tenure.kinds;
   v_new    tenure.kinds;
   v_field  text;
+  v_kept   integer;
   v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
@@ -68,8 +70,11 @@ begin
   end if;
   for v_field in select f from jsonb_object_keys(p_policy) f loop
     perform tenure.check_word('value_unknown', 'field of a policy', v_field, array['executor', 'event_domain', 'attempts_max', 'backoff_base_seconds',
-      'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max', 'catch_up', 'on_exhausted', 'description']);
-    if v_field in ('attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max')
+      'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds',
+      'retention_seconds', 'concurrency_max', 'catch_up', 'on_exhausted', 'description', 'key_keep_seconds']);
+    if v_field in ('attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent', 'lease_seconds',
+        'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max',
+        'key_keep_seconds')
        and jsonb_typeof(p_policy -> v_field) <> 'null' then
       if jsonb_typeof(p_policy -> v_field) <> 'number' or (p_policy -> v_field)::numeric <> trunc((p_policy -> v_field)::numeric)
          or abs((p_policy -> v_field)::numeric) > 9e15 then
@@ -78,7 +83,9 @@ begin
       perform tenure.check_number(v_field, (p_policy -> v_field)::bigint,
         case v_field when 'backoff_jitter_percent' then 0 when 'renewals_max' then 0 when 'retention_seconds' then 60 else 1 end,
         case v_field when 'attempts_max' then tenure.limit_of('attempts_max') when 'backoff_jitter_percent' then 100 when 'renewals_max' then 1000000
-                     when 'concurrency_max' then tenure.limit_of('concurrency_max') when 'run_timeout_seconds' then 2592000 when 'retention_seconds' then 315360000 else 86400 end);
+                     when 'concurrency_max' then tenure.limit_of('concurrency_max')
+                     when 'run_timeout_seconds' then 2592000 when 'retention_seconds' then 315360000
+                     when 'key_keep_seconds' then 315360000 else 86400 end);
       p_policy := jsonb_set(p_policy, array[v_field], to_jsonb((p_policy -> v_field)::bigint));
     end if;
   end loop;
@@ -98,19 +105,32 @@ begin
     perform tenure.refuse('lease_seconds_out_of_range', format('lease_seconds is %s, lease_seconds_max only %s.', v_new.lease_seconds, v_new.lease_seconds_max),
       'The usual lease of a kind cannot be longer than its longest.', 'Raise lease_seconds_max or lower lease_seconds.');
   end if;
+  v_kept := coalesce(v_new.retention_seconds, least(
+    tenure.setting_integer(v_caller.tenant_id, 'retention.succeeded_seconds'),
+    tenure.setting_integer(v_caller.tenant_id, 'retention.failed_seconds')));
+  if v_new.key_keep_seconds > v_kept then
+    perform tenure.refuse('number_out_of_range',
+      format('key_keep_seconds is %s; finished jobs of the kind are kept for %s seconds.',
+        v_new.key_keep_seconds, v_kept),
+      'A job keeps its key no longer than it is kept itself.',
+      'Lower key_keep_seconds, or raise retention_seconds.');
+  end if;
   -- A limit that was not there: what is held already is a slot from now on, and so is what a claim brings that is under way and knows of none (tenure.kind_settle).
   v_new.limit_settles_at := case when v_new.concurrency_max is null then null when v_old.concurrency_max is null then 'infinity' else v_old.limit_settles_at end;
   v_new.limited_after := case when v_new.concurrency_max is not null then v_old.limited_after end;
   insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
-    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max, limit_settles_at, limited_after, catch_up, on_exhausted, description, updated_at, updated_by)
+    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max,
+    limit_settles_at, limited_after, catch_up, on_exhausted, description, updated_at, updated_by,
+    key_keep_seconds)
   values (v_caller.tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max, v_new.backoff_base_seconds, v_new.backoff_jitter_percent,
     v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max, v_new.limit_settles_at, v_new.limited_after, v_new.catch_up,
-    v_new.on_exhausted, v_new.description, v_now, v_caller.principal)
+    v_new.on_exhausted, v_new.description, v_now, v_caller.principal, v_new.key_keep_seconds)
   on conflict (tenant_id, kind) do update set executor = excluded.executor, event_domain = excluded.event_domain, attempts_max = excluded.attempts_max,
     backoff_base_seconds = excluded.backoff_base_seconds, backoff_jitter_percent = excluded.backoff_jitter_percent, lease_seconds = excluded.lease_seconds,
     lease_seconds_max = excluded.lease_seconds_max, renewals_max = excluded.renewals_max, run_timeout_seconds = excluded.run_timeout_seconds,
     retention_seconds = excluded.retention_seconds, concurrency_max = excluded.concurrency_max, limit_settles_at = excluded.limit_settles_at, limited_after = excluded.limited_after, catch_up = excluded.catch_up, on_exhausted = excluded.on_exhausted, description = excluded.description,
-    updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+    updated_at = excluded.updated_at, updated_by = excluded.updated_by,
+    key_keep_seconds = excluded.key_keep_seconds;
   if v_old.concurrency_max is null and v_new.concurrency_max is not null then
     -- In the order of ids, as ends lock them.
     update tenure.active a set limited = true
@@ -124,9 +144,6 @@ begin
   end if;
   perform tenure.emit(v_now, v_caller.tenant_id, 'kind.changed', v_caller.principal, p_on_behalf_of, p_kind, jsonb_build_object('kind', p_kind, 'set', p_policy));
   return tenure.kind_show(p_kind);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -136,13 +153,8 @@ create or replace function tenure.kind_pause(p_kind text, p_note text default nu
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_state text; v_what text; v_why text; v_next text;
 begin
   return tenure.kind_hold(p_kind, 'pause', p_note, p_on_behalf_of);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -151,13 +163,8 @@ create or replace function tenure.kind_resume(p_kind text, p_on_behalf_of text d
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_state text; v_what text; v_why text; v_next text;
 begin
   return tenure.kind_hold(p_kind, 'resume', null, p_on_behalf_of);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 

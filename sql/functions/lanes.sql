@@ -1,7 +1,8 @@
--- Lanes: one waiting line per tenant, kind and executor.
+-- Lanes: one waiting line per tenant, kind, executor and shortest lease. Transactions that could not see each
+-- other's lane have made twins of it; a look-up takes the one that it sees, the lowest where it sees several.
 
 -- Makes sure that the lane of a kind stands, and answers its number. Surfaces call it in a transaction of its own before they enqueue
--- into a new lane; a first enqueue makes the lane too, but then holds others of that lane until it commits.
+-- into a new lane; a first enqueue makes the lane too.
 create or replace function tenure.lane_open(p_kind text, p_executor text default null) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -42,7 +43,31 @@ begin
 end
 $$;
 
-create or replace function tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text default '') returns integer
+-- The shortest lease of the lane for a step that needs a lease of this length: few values, and so few lanes.
+create or replace function tenure.lease_floor(p_seconds integer) returns integer
+language sql immutable parallel safe
+as $$
+  select case
+    when p_seconds <= 30 then 30
+    when p_seconds <= 60 then 60
+    when p_seconds <= 120 then 120
+    when p_seconds <= 180 then 180
+    when p_seconds <= 360 then 360
+    when p_seconds <= 540 then 540
+    when p_seconds <= 900 then 900
+    when p_seconds <= 1800 then 1800
+    when p_seconds <= 3600 then 3600
+    when p_seconds <= 10800 then 10800
+    when p_seconds <= 28800 then 28800
+    when p_seconds <= 86400 then 86400
+    else 0
+  end
+$$;
+
+-- The lane of a kind, made if the caller sees none. p_floor: the shortest lease there, 0 for plain jobs.
+create or replace function tenure.lane_ensure(
+  p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text default '',
+  p_floor integer default 0) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -50,15 +75,82 @@ declare
   v_executor text := tenure.lane_check(p_caller, p_kind, p_executor, p_of);
   v_lane     integer;
 begin
-  insert into tenure.lanes (tenant_id, kind, executor) values (p_caller.tenant_id, p_kind, v_executor)
-  on conflict (tenant_id, kind, executor) do nothing;
-  select l.lane into strict v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor;
+  select l.lane into v_lane
+    from tenure.lanes l
+   where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor
+     and l.lease_seconds_min = p_floor
+   order by l.twin limit 1;
+  if found then
+    return v_lane;
+  end if;
+  v_lane := tenure.lane_make(p_caller.tenant_id, p_kind, v_executor, p_floor);
+  if (tenure.tuning(p_caller.tenant_id)).notify_open then
+    -- A worker that is parked on another lane of the kind does not know this one: it looks again, and finds
+    -- it.
+    perform tenure.lane_wake(array(
+      select l.lane from tenure.lanes l
+       where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor
+         and l.lane <> v_lane),
+      tenure.now());
+  end if;
   return v_lane;
 end
 $$;
 
--- The lane of each job of a batch. Lanes that are missing are made, in one order for everybody.
-create or replace function tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[]) returns integer[]
+-- Makes a lane. Where another transaction is making the same one, or has made it unseen by the caller's
+-- snapshot, it is a twin: no enqueue waits long for a transaction that stays open, and no two wait for each
+-- other.
+create or replace function tenure.lane_make(
+  p_tenant_id integer, p_kind text, p_executor text, p_floor integer) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lane integer := tenure.lane_try(p_tenant_id, p_kind, p_executor, p_floor);
+begin
+  if v_lane is null then
+    v_lane := nextval('tenure.lanes_lane_seq');
+    insert into tenure.lanes (lane, tenant_id, kind, executor, lease_seconds_min, stepped, timed, twin)
+    overriding system value
+    values (v_lane, p_tenant_id, p_kind, p_executor, p_floor, p_floor > 0, p_floor > 0, v_lane);
+  end if;
+  return v_lane;
+end
+$$;
+
+-- Makes the lane that all use, or answers with the one that was made meanwhile; null if it cannot tell in 100
+-- ms.
+create or replace function tenure.lane_try(
+  p_tenant_id integer, p_kind text, p_executor text, p_floor integer) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+as $$
+declare
+  v_lane integer;
+begin
+  insert into tenure.lanes (tenant_id, kind, executor, lease_seconds_min, stepped, timed)
+  values (p_tenant_id, p_kind, p_executor, p_floor, p_floor > 0, p_floor > 0)
+  on conflict do nothing
+  returning lane into v_lane;
+  if v_lane is null then
+    select l.lane into v_lane
+      from tenure.lanes l
+     where l.tenant_id = p_tenant_id and l.kind = p_kind and l.executor = p_executor
+       and l.lease_seconds_min = p_floor
+     order by l.twin limit 1;
+  end if;
+  return v_lane;
+exception when lock_not_available or deadlock_detected or serialization_failure then
+  return null;
+end
+$$;
+
+-- The lane of each job of a batch. Lanes that are missing are made, in one order. p_floors: the shortest
+-- lease of each, null for plain jobs.
+create or replace function tenure.enqueue_lanes(
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[],
+  p_floors integer[] default null) returns integer[]
 language plpgsql
 as $$
 declare
@@ -68,27 +160,39 @@ declare
   v_row      record;
 begin
   -- Nearly always a batch is of one kind.
-  if p_executors is null and p_kinds[1] = all (p_kinds) then
+  if p_executors is null and p_floors is null and p_kinds[1] = all (p_kinds) then
     select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
     if found or not p_tuning.strict_kinds then
-      select l.lane into v_lane from tenure.lanes l where l.tenant_id = p_caller.tenant_id and l.kind = p_kinds[1] and l.executor = coalesce(v_executor, 'external_worker');
+      select l.lane into v_lane
+        from tenure.lanes l
+       where l.tenant_id = p_caller.tenant_id and l.kind = p_kinds[1] and l.lease_seconds_min = 0
+         and l.executor = coalesce(v_executor, 'external_worker')
+       order by l.twin limit 1;
     end if;
     return array_fill(coalesce(v_lane, tenure.lane_ensure(p_caller, p_kinds[1], null)), array[cardinality(p_kinds)]);
   end if;
   for v_row in
-    select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor
-      from unnest(p_kinds, p_executors) t (kind, executor)
+    select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor,
+           coalesce(t.floor, 0) as floor
+      from unnest(p_kinds, p_executors, p_floors) t (kind, executor, floor)
       left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
-      left join tenure.lanes l on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker')
+      left join tenure.lanes l
+        on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.lease_seconds_min = coalesce(t.floor, 0)
+       and l.executor = coalesce(t.executor, k.executor, 'external_worker')
      where l.lane is null or (p_tuning.strict_kinds and k.kind is null)
-     order by 1, 2
+     order by 1, 2, 3
   loop
-    perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor);
+    perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor, p_floor => v_row.floor);
   end loop;
-  select array_agg(l.lane order by t.n) into v_lanes
-    from unnest(p_kinds, p_executors) with ordinality t (kind, executor, n)
-    left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
-    join tenure.lanes l on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.executor = coalesce(t.executor, k.executor, 'external_worker');
+  select array_agg(x.lane order by x.n) into v_lanes
+    from (select distinct on (t.n) t.n, l.lane
+            from unnest(p_kinds, p_executors, p_floors) with ordinality t (kind, executor, floor, n)
+            left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
+            join tenure.lanes l
+              on l.tenant_id = p_caller.tenant_id and l.kind = t.kind
+             and l.lease_seconds_min = coalesce(t.floor, 0)
+             and l.executor = coalesce(t.executor, k.executor, 'external_worker')
+           order by t.n, l.twin) x;
   if cardinality(v_lanes) < cardinality(p_kinds) then
     -- A policy moved a kind to another executor between the two looks.
     perform tenure.refuse('busy_try_again', 'The policy of a kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
@@ -113,16 +217,22 @@ declare
   v_lane  integer;
   v_moved integer := 0;
   v_rows  integer;
+  v_ranks integer[];
 begin
   for v_lane in select x.lane from unnest(p_lanes) x (lane) where exists (select from tenure.delayed d where d.lane = x.lane and d.due <= p_now) loop
     with picked as materialized (
       select d.ctid from tenure.delayed d where d.lane = v_lane and d.due <= p_now order by d.due, d.job_id limit p_rows_max for update skip locked
     ), taken as (
       delete from tenure.delayed d where d.ctid = any (array(select p.ctid from picked p)) returning d.lane, d.rank, d.due, d.job_id, d.state, d.run, d.attempts, d.deadline
+    ), put as (
+      insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
+      select t.lane, t.rank, t.due, t.job_id, t.state, t.run, t.attempts, t.deadline from taken t
+      returning rank
     )
-    insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
-    select t.lane, t.rank, t.due, t.job_id, t.state, t.run, t.attempts, t.deadline from taken t;
-    get diagnostics v_rows = row_count;
+    select count(*), array_agg(distinct p.rank) into v_rows, v_ranks from put p;
+    if v_rows > 0 then
+      perform tenure.ready_mark(array_fill(v_lane, array[cardinality(v_ranks)]), v_ranks);
+    end if;
     v_moved := v_moved + v_rows;
   end loop;
   return v_moved;
@@ -152,6 +262,8 @@ begin
 end
 $$;
 
+-- A transaction with tenure.notify = off wakes none: one that has notified cannot be prepared (two-phase
+-- commit).
 -- Wakes the workers parked on a lane, once: whoever wakes them takes the park away, and a worker that finds nothing parks again. Nobody parked, nobody notified: a
 -- notification on every enqueue would serialise all commits.
 create or replace function tenure.lane_wake(p_lanes integer[], p_now timestamptz) returns void
@@ -160,6 +272,9 @@ as $$
 declare
   v_lanes integer[];
 begin
+  if current_setting('tenure.notify', true) = 'off' then
+    return;
+  end if;
   -- An old snapshot may not show a park that stands, and must not meet one that has changed.
   if current_setting('transaction_isolation') <> 'read committed' then
     perform pg_notify('tenure_lane', x.lane::text) from unnest(p_lanes) x (lane);

@@ -60,6 +60,7 @@ begin
   end if;
 
   perform tenure.offers_end(v_tenants, v_now);
+  perform tenure.ready_marks_tidy(v_tenants, p_limit);
 
   -- Held jobs have no index on their token, and the statistics of tables that are often empty lie: without this, each lease could scan all held jobs.
   perform set_config('enable_nestloop', 'off', true);

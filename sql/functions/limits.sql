@@ -9,10 +9,13 @@ as $$
     when 'name_chars_max'          then 200
     when 'ref_chars_max'           then 500
     when 'key_chars_max'           then 255
+    when 'answer_bytes_max'        then 1048576
     when 'error_message_bytes_max' then 4000
     when 'result_bytes_max'        then 10240
     when 'progress_bytes_max'      then 1024
     when 'metadata_bytes_max'      then 8192
+    when 'number_exponent_max'     then 308
+    when 'shown_bytes_max'         then 65536
     when 'lease_seconds_max'       then 86400
     when 'attempts_max'            then 1000
     when 'schedule_ahead_days_max' then 30
@@ -59,5 +62,6 @@ as $$
     when 'lock_target_chars_max'   then 400
     when 'hand_over_steps_max'     then 100
     when 'step_progress_lines_max' then 100
+    when 'request_lock_wait_ms_max' then 2000
   end
 $$;

@@ -5,7 +5,10 @@ create or replace function tenure.lock_read(p_part text, out target text, out ac
 language plpgsql
 as $$
 begin
-  if p_part is null or p_part ~ '[[:cntrl:]]' or p_part !~ '^[^:]*[^:\s][^:]*:[^:]*[^:\s][^:]*(:[^:]*[^:\s][^:]*)?$' or split_part(p_part, ':', 2) ~ '%(?!25|3A)' or length(p_part) > tenure.limit_of('lock_target_chars_max') then
+  if p_part is null or p_part ~ '[[:cntrl:]]'
+     or p_part !~ '^[^:]*[^:[:space:]][^:]*:[^:]*[^:[:space:]][^:]*(:[^:]*[^:[:space:]][^:]*)?$'
+     or split_part(p_part, ':', 2) ~ '%(?!25|3A)'
+     or length(p_part) > tenure.limit_of('lock_target_chars_max') then
     perform tenure.refuse('name_invalid', format('%L is no lock.', left(coalesce(p_part, ''), 100)),
       format('It is type:ref or type:ref:action, at most %s characters; a %% in the reference is written %%25, a colon %%3A.', tenure.limit_of('lock_target_chars_max')), 'Give one such as service:shop, or host:web-1:restart.');
   end if;
@@ -53,7 +56,6 @@ declare
   v_lock   record;
   v_held   record;
   v_taken  jsonb := '[]';
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_number('The seconds', p_seconds, 1, tenure.limit_of('lease_seconds_max'));
@@ -79,9 +81,6 @@ begin
     perform tenure.emit(v_now, v_caller.tenant_id, 'lock.acquired', v_caller.principal, null, v_held.lock_key, jsonb_strip_nulls(jsonb_build_object('fence', v_held.fence, 'expires_at', v_held.expires_at, 'reason', p_reason)));
   end loop;
   return jsonb_build_object('locks', v_taken);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -106,7 +105,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
   v_lock   record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_number('The seconds', p_seconds, 1, tenure.limit_of('lease_seconds_max'));
@@ -117,9 +115,6 @@ begin
     update tenure.locks l set expires_at = v_now + make_interval(secs => p_seconds) where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and l.action = v_lock.action;
   end loop;
   return jsonb_build_object('renewed', (select count(distinct x) from unnest(p_parts) x), 'expires_at', v_now + make_interval(secs => p_seconds));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -146,7 +141,6 @@ declare
   v_now    timestamptz;
   v_lock   record;
   v_key    text;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_fences(p_parts, p_fences);
@@ -158,9 +152,6 @@ begin
     perform tenure.lock_freed(v_now, v_caller.principal, v_caller.tenant_id, v_lock.target);
   end loop;
   return jsonb_build_object('released', (select count(distinct x) from unnest(p_parts) x));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -188,7 +179,6 @@ declare
   v_read   record;
   v_lock   tenure.locks;
   v_step   tenure.steps;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -225,9 +215,6 @@ begin
   perform tenure.emit(v_now, v_caller.tenant_id, 'lock.broken', v_caller.principal, null, v_lock.lock_key, jsonb_build_object('owner', v_lock.owner, 'fence', v_lock.fence, 'reason', p_reason));
   perform tenure.lock_freed(v_now, v_caller.principal, v_caller.tenant_id, v_read.target);
   return jsonb_build_object('lock_key', v_lock.lock_key, 'owner', v_lock.owner, 'fence', v_lock.fence, 'broken', true);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -302,7 +289,6 @@ declare
   v_field  text;
   v_value  jsonb;
   v_new    tenure.timeout_policies;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_word('value_unknown', 'SLA class', p_sla_class, array['fast', 'medium', 'long']);
@@ -329,8 +315,5 @@ begin
     renewals_max = excluded.renewals_max;
   perform tenure.emit(tenure.now(), v_caller.tenant_id, 'execution.timeout_policy_set', v_caller.principal, null, p_sla_class || '_' || p_action_class, p_spec);
   return to_jsonb(v_new) - 'tenant_id';
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

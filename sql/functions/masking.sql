@@ -7,6 +7,7 @@ language sql
 immutable
 strict
 parallel safe
+set standard_conforming_strings = on
 as $$
   select
     replace(

@@ -243,6 +243,7 @@ begin
           union all select c.name, c.labels, c.value from tenure.metrics_care(v_tenants, v_now) c
           union all select p.name, p.labels, p.value from tenure.metrics_schedules(v_tenants, v_now) p
           union all select x.name, x.labels, x.value from tenure.metrics_executions(v_tenants, v_now) x
+          union all select r.name, r.labels, r.value from tenure.metrics_services(v_now) r
           union all select d.name, d.labels, d.value from tenure.metrics_database(v_tenants, v_now) d) s;
   if split_part(p_after, '.', 1) = v_epoch::text then
     v_told := tenure.metrics_events(v_tenants, v_now, v_epoch, split_part(p_after, '.', 2)::xid8, v_to);

@@ -4,10 +4,21 @@
 create or replace function tenure.is_blank(p_text text) returns boolean
 language sql immutable parallel safe
 as $$
-  select p_text is null or p_text !~ '[^\s\u0085\u00a0\u00ad\u1680\u180e\u2000-\u200d\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]'
+  select p_text is null or p_text !~
+    $r$[^\s\u0085\u00a0\u00ad\u1680\u180e\u2000-\u200d\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]$r$
 $$;
 
--- Refuses a name that is blank (tabs, newlines and the like count as blank), too long, or has control characters.
+-- The first character that has no shape of its own, or changes the direction of the text around it; null if
+-- there is none. Two names that differ by one of these look alike.
+create or replace function tenure.deceptive_sign(p_text text) returns text
+language sql immutable parallel safe
+as $$
+  select substring(
+    p_text from $r$[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]$r$)
+$$;
+
+-- Refuses a name that is blank (tabs, newlines and the like count as blank) or too long, or that has control,
+-- zero-width or bidirectional characters.
 create or replace function tenure.check_name(p_what text, p_name text) returns void
 language plpgsql
 as $$
@@ -18,9 +29,34 @@ begin
   elsif length(p_name) > tenure.limit_of('name_chars_max') then
     perform tenure.refuse('name_invalid', format('The %s has %s characters.', p_what, length(p_name)),
       format('A name has at most %s (name_chars_max).', tenure.limit_of('name_chars_max')), 'Shorten it.');
-  elsif p_name ~ '[\u0001-\u001f\u007f-\u009f]' then
+  elsif p_name ~ $r$[\u0001-\u001f\u007f-\u009f]$r$ then
     perform tenure.refuse('name_invalid', format('The %s has a control character.', p_what),
       'Tabs, newlines and other control characters make names that look alike.', 'Remove it.');
+  elsif tenure.deceptive_sign(p_name) is not null then
+    perform tenure.refuse('name_invalid',
+      format($r$The %s holds the character \u{%s}.$r$, p_what,
+        to_hex(ascii(tenure.deceptive_sign(p_name)))),
+      'Zero-width characters and those that change the direction of text make names that look alike.',
+      'Remove it.');
+  end if;
+end
+$$;
+
+-- The names under which the database signs what it does without a caller.
+create or replace function tenure.reserved_actors() returns text[]
+language sql immutable parallel safe
+as $$ select array['execution', 'migrate', 'policy', 'reaper', 'relay', 'retention', 'scheduler'] $$;
+
+-- Refuses a name of a caller under which the database itself signs.
+create or replace function tenure.check_actor(p_what text, p_name text) returns void
+language plpgsql
+as $$
+begin
+  if p_name = any (tenure.reserved_actors()) then
+    perform tenure.refuse('name_invalid', format('The %s cannot be %s.', p_what, p_name),
+      format('The database signs what it does itself with these names: %s.',
+        array_to_string(tenure.reserved_actors(), ', ')),
+      'Choose another name.');
   end if;
 end
 $$;
@@ -74,7 +110,7 @@ begin
     when 'normal' then return 0;
     when 'bulk' then return -100;
     else
-      if p_name ~ '^[ \t]*[+-]?[0-9]{1,5}[ \t]*$' then
+      if p_name ~ E'^[ \t]*[+-]?[0-9]{1,5}[ \t]*$' then
         perform tenure.check_number('The priority', p_name::bigint, -32767, 32767);
         return p_name::integer;
       end if;

@@ -31,6 +31,8 @@ begin
       from (select t.lane, t.executor, t.lease_seconds, row_number() over (order by t.lane) as n
               from unnest(v_terms.lanes, v_terms.executors, v_terms.lease_seconds, v_terms.limits) t (lane, executor, lease_seconds, most)
              where t.most is null
+               -- The jobs of steps are not handed over.
+               and not exists (select from tenure.lanes n where n.lane = t.lane and n.lease_seconds_min > 0)
                and not exists (select from tenure.offers s where s.lane = t.lane and s.channel = p_channel and s.until > v_now)) x
       join (select u.token, row_number() over (order by u.n) as n
               from unnest(p_tokens) with ordinality u (token, n)
@@ -95,6 +97,7 @@ declare
 begin
   -- An older snapshot would stumble over an offer that is gone; a kind with a limit is claimed under its lock.
   if current_setting('transaction_isolation') <> 'read committed'
+     or current_setting('tenure.notify', true) = 'off'
      or exists (select from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind and (k.concurrency_max is not null or k.paused_at is not null)) then
     return false;
   end if;
@@ -106,7 +109,9 @@ begin
       return false;
     end if;
     delete from tenure.offers o where o.token = v_offer.token;
-    -- Its worker holds the lock against everybody; who gets it finds nobody at the other end.
+    -- A living worker holds this lock; when it can be had, the worker is gone. It is tried, never waited for.
+    -- A stranger who waits for it, and so gets it when the worker dies, makes the offer look alive for what
+    -- is left of it; a job that is handed over then comes back when its lease runs out.
     if not pg_try_advisory_xact_lock_shared(tenure.offer_lock(v_offer.channel)) then
       v_until := v_now + make_interval(secs => v_offer.lease_seconds);
       insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, held)

@@ -10,8 +10,9 @@ declare
   v_text text := lower(p_text collate "C");
 begin
   return strpos(v_text, '"body"') > 0 or strpos(v_text, '"content"') > 0 or strpos(v_text, '"raw"') > 0 or strpos(v_text, '"vector"') > 0
-    or strpos(v_text, '"embedding"') > 0 or strpos(v_text, '"secret"') > 0 or strpos(v_text, '"token"') > 0 or strpos(v_text, U&'"to\212Aen"') > 0
-    or strpos(v_text, '"password"') > 0 or strpos(v_text, '"ssn"') > 0 or strpos(v_text, '"personal_data"') > 0 or strpos(v_text, '\u') > 0;
+    or strpos(v_text, '"embedding"') > 0 or strpos(v_text, '"secret"') > 0 or strpos(v_text, '"token"') > 0
+    or strpos(v_text, E'"to\u212Aen"') > 0 or strpos(v_text, '"password"') > 0 or strpos(v_text, '"ssn"') > 0
+    or strpos(v_text, '"personal_data"') > 0 or strpos(v_text, $r$\u$r$) > 0;
 end
 $$;
 
@@ -24,15 +25,18 @@ declare
   v_text text;
 begin
   select lower(string_agg(x.payload::text, '') collate "C") into v_text from unnest(p_payloads) x (payload);
-  if strpos(v_text, '\u') > 0 then
+  if strpos(v_text, $r$\u$r$) > 0 then
     -- An escape that stands for no character of a text fails here, as it would wherever somebody reads it.
-    perform count(x.payload::jsonb) from unnest(p_payloads) x (payload) where strpos(x.payload::text, '\u') > 0;
+    perform count(x.payload::jsonb) from unnest(p_payloads) x (payload)
+      where strpos(x.payload::text, $r$\u$r$) > 0;
     for v_code in 97 .. 122 loop
-      v_text := replace(replace(v_text, '\u00' || to_hex(v_code), chr(v_code)), '\u00' || to_hex(v_code - 32), chr(v_code));
+      v_text := replace(replace(v_text, $r$\u00$r$ || to_hex(v_code), chr(v_code)),
+        $r$\u00$r$ || to_hex(v_code - 32), chr(v_code));
     end loop;
-    v_text := replace(replace(v_text, '\u005f', '_'), '\u212a', 'k');
+    v_text := replace(replace(v_text, $r$\u005f$r$, '_'), $r$\u212a$r$, 'k');
   end if;
-  return v_text !~ U&'"(body|content|raw|vector|embedding|secret|to[k\212A]en|password|ssn|personal_data)"\\s*:';
+  return v_text !~
+    $r$"(body|content|raw|vector|embedding|secret|to[k\u212a]en|password|ssn|personal_data)"\s*:$r$;
 end
 $$;
 
@@ -47,7 +51,8 @@ as $$
       from walk w
       cross join lateral (
         select case when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key else '[' || to_json(e.key) || ']' end as step, e.value,
-               lower(translate(e.key, U&'\212A', 'k') collate "C") = any (array['body', 'content', 'raw', 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data']) as forbidden
+               lower(translate(e.key, E'\u212A', 'k') collate "C") = any (array['body', 'content', 'raw',
+                 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data']) as forbidden
           from json_each(case when json_typeof(w.value) = 'object' then w.value else '{}' end) e
         union all
         select '[' || (a.ordinal - 1) || ']', a.value, false
@@ -58,7 +63,8 @@ as $$
   select w.path from walk w where w.forbidden order by length(w.path), w.path limit 1
 $$;
 
--- Refuses a payload (or what is held to the same rules) that is no object, too large, or has a forbidden key at any depth, with its path.
+-- Refuses a payload (or what is held to the same rules) that is no object, too large, or has a forbidden key
+-- or a number with too large an exponent at any depth, with its path.
 create or replace function tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -74,7 +80,7 @@ begin
     perform tenure.refuse('payload_too_large', format('The %s has %s bytes.', p_what, octet_length(p_payload::text)),
       format('It has at most %s bytes, measured uncompressed: it carries references, not data.', p_bytes_max), 'Store the bytes elsewhere and pass a reference.');
   end if;
-  if strpos(p_payload::text, '\u') > 0 then
+  if strpos(p_payload::text, $r$\u$r$) > 0 then
     perform p_payload::jsonb;
   end if;
   v_path := tenure.forbidden_path(p_payload);
@@ -83,16 +89,101 @@ begin
       'Keys named body, content, raw, vector, embedding, secret, token, password, ssn or personal_data carry data or secrets, at any depth and in any case.',
       'Pass a reference to the data instead.');
   end if;
+  if tenure.may_have_long_number(p_payload::text) then
+    v_path := tenure.long_number_path(p_payload);
+    if v_path is not null then
+      perform tenure.refuse_long_number(p_what, v_path);
+    end if;
+  end if;
 end
 $$;
 
--- A payload for people to see. A number may be too large for jsonb: then they see the text.
+-- False when no JSON in the text has a number with an exponent of three digits; a true is to be looked at
+-- more closely. PostgreSQL writes a number out when it shows it: 1e131071 takes 128 KB, and many fit into one
+-- payload.
+create or replace function tenure.may_have_long_number(p_text text) returns boolean
+language sql immutable parallel safe
+as $$ select p_text ~ '[[:space:]:,[]-?[0-9][0-9.]*[eE][+-]?[0-9]{3}' $$;
+
+-- The path of the first number whose exponent is beyond number_exponent_max, or null.
+create or replace function tenure.long_number_path(p_payload json) returns text
+language sql immutable parallel safe
+as $$
+  with recursive walk (path, value) as (
+    select '$', p_payload
+    union all
+    select w.path || c.step, c.value
+      from walk w
+      cross join lateral (
+        select case when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key
+                 else '[' || to_json(e.key) || ']' end as step, e.value
+          from json_each(case when json_typeof(w.value) = 'object' then w.value else '{}' end) e
+        union all
+        select '[' || (a.ordinal - 1) || ']', a.value
+          from json_array_elements(case when json_typeof(w.value) = 'array' then w.value else '[]' end)
+                 with ordinality a (value, ordinal)
+      ) c
+  )
+  select w.path
+    from walk w
+    cross join lateral (select substring(w.value::text from '[eE][+-]?0*([0-9]+)$') as exponent) x
+   where json_typeof(w.value) = 'number'
+     and (length(x.exponent) > 9 or x.exponent::bigint > tenure.limit_of('number_exponent_max'))
+   order by length(w.path), w.path limit 1
+$$;
+
+-- Whether a jsonb value has such a number, found without writing it out. Few of them fit into a few bytes.
+create or replace function tenure.has_long_number(p_value jsonb) returns boolean
+language sql immutable parallel safe
+as $$
+  select pg_column_size(p_value) > 64 and exists (
+    select from jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n (value)
+     cross join lateral (select n.value::numeric as number offset 0) x
+     where scale(x.number) > 2 * tenure.limit_of('number_exponent_max')
+        or abs(x.number) >= power(10::numeric, tenure.limit_of('number_exponent_max') + 1))
+$$;
+
+-- Refuses a jsonb value with such a number, before it is made a text.
+create or replace function tenure.check_numbers(p_what text, p_value jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if tenure.has_long_number(p_value) then
+    perform tenure.refuse_long_number(p_what, 'a number');
+  end if;
+end
+$$;
+
+create or replace function tenure.refuse_long_number(p_what text, p_place text) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  select tenure.refuse('number_out_of_range',
+    format('The %s has %s with an exponent beyond %s.', p_what, p_place,
+      tenure.limit_of('number_exponent_max')),
+    format('An exponent is between -%1$s and %1$s (number_exponent_max): numbers are written out when shown.',
+      tenure.limit_of('number_exponent_max')),
+    'Write such a number as a text.')
+$$;
+
+-- A payload for people to see. A number may be too large for jsonb, or the payload longer than
+-- shown_bytes_max with its numbers written out: then they see the text.
 create or replace function tenure.payload_shown(p_payload json) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_shown jsonb;
 begin
-  return p_payload::jsonb;
+  if tenure.may_have_long_number(p_payload::text) and tenure.long_number_path(p_payload) is not null then
+    return to_jsonb(p_payload::text);
+  end if;
+  v_shown := p_payload::jsonb;
+  if octet_length(v_shown::text) > tenure.limit_of('shown_bytes_max') then
+    return to_jsonb(p_payload::text);
+  end if;
+  return v_shown;
 exception when others then
   return to_jsonb(p_payload::text);
 end

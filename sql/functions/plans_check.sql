@@ -38,6 +38,7 @@ $$;
 create or replace function tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 declare
   v_type text := jsonb_typeof(p_value);
@@ -72,6 +73,7 @@ begin
     when tenure.is_blank(v_text) then 'blank'
     when case p_form when 'lines' then translate(v_text, E'\n\t', '') else v_text end ~ '[\u0001-\u001f\u007f-\u009f]' then 'control'
     when length(v_text) > p_high then 'long'
+    when p_form <> 'lines' and tenure.deceptive_sign(v_text) is not null then 'deceptive'
     when p_form = 'part' and strpos(v_text, ':') > 0 then 'separator'
   end;
 end
@@ -177,6 +179,7 @@ $$;
 create or replace function tenure.plan_check_fields(p_document json, p_plan jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 declare
   t record;
@@ -229,6 +232,11 @@ begin
     when 'control' then
       v_text := substring(case t.form when 'lines' then translate(v_text, E'\n\t', '') else v_text end from '[\u0001-\u001f\u007f-\u009f]');
       perform tenure.refuse('name_invalid', format('%s holds the control character \u{%s}.', v_place, to_hex(ascii(v_text))), 'Names are shown in tables, logs and commands.', 'Use printable characters only.');
+    when 'deceptive' then
+      perform tenure.refuse('name_invalid',
+        format('%s holds the character \u{%s}.', v_place, to_hex(ascii(tenure.deceptive_sign(v_text)))),
+        'Zero-width characters and those that change the direction of text make names that look alike.',
+        'Remove it.');
     when 'long' then
       perform tenure.refuse('name_invalid', format('%s has %s characters.', v_place, length(v_text)), format('At most %s are allowed.', t.high), 'Shorten it.');
     when 'separator' then

@@ -4,6 +4,7 @@
 -- A text of the plan as a refusal shows it: in quotes, nothing that a terminal would obey, and not endless.
 create or replace function tenure.plan_quoted(p_text text) returns text
 language sql immutable parallel safe
+set standard_conforming_strings = on
 as $$
   select '"' || coalesce(string_agg(case
       when c.sign in ('"', '\') then '\' || c.sign
@@ -67,6 +68,7 @@ $$;
 -- The text with U+FFFE for every escaped NUL and U+FFFF for every half of a surrogate pair that has no other half: PostgreSQL reads no JSON that has them, and the refusal is to name their place.
 create or replace function tenure.plan_readable(p_text text) returns text
 language sql immutable parallel safe
+set standard_conforming_strings = on
 as $$
   select string_agg(e.part[1] || case
       when e.part[2] = '\u0000' then U&'\FFFE'
@@ -80,6 +82,7 @@ $$;
 create or replace function tenure.plan_document_trouble(p_document json, p_marked boolean) returns table (trouble text, at integer[], said text)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 begin
   return query
@@ -137,6 +140,7 @@ $$;
 create or replace function tenure.plan_document(p_text text) returns json
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 declare
   v_document json;

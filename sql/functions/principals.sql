@@ -16,7 +16,8 @@ language plpgsql stable
 as $$
 begin
   if p_caller.roles is not null then
-    return (select k.makers from tenure.keys k where k.key_id = current_setting('tenure.key', true)::uuid);
+    return (select k.makers from tenure.keys k
+             where k.key_id = nullif(current_setting('tenure.key', true), '')::uuid);
   elsif tenure.is_trusted() then
     return '{}';
   end if;
@@ -40,18 +41,16 @@ $$;
 create or replace function tenure.principal_create(p_name text, p_kind text, p_email text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_home   integer := tenure.principal_home(v_caller);
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.refuse_agent(v_caller);
   perform tenure.check_name('principal', p_name);
-  if p_name in ('execution', 'policy', 'reaper', 'scheduler') then
-    perform tenure.refuse('name_invalid', format('A principal cannot be named %s.', p_name), 'So the database itself signs what it does.', 'Choose another name.');
-  end if;
+  perform tenure.check_actor('name of a principal', p_name);
   perform tenure.check_word('value_unknown', 'kind of principal', p_kind, array['human', 'agent', 'service']);
   if p_email is not null and (p_email ~ '^[^@\s]+@[^@\s]+$' and length(p_email) <= 320) is not true then
     perform tenure.refuse('text_invalid', format('%L is no e-mail address.', p_email), 'It has one @ with something before and after it, and no spaces.', 'Leave it out, or mend it.');
@@ -64,9 +63,6 @@ begin
   end if;
   perform tenure.emit(v_now, v_home, 'principal.created', v_caller.principal, null, p_name, jsonb_build_object('name', p_name, 'kind', p_kind));
   return jsonb_build_object('name', p_name, 'kind', p_kind, 'email', p_email, 'created_at', v_now);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -101,7 +97,6 @@ declare
   v_home      integer := tenure.principal_home(v_caller);
   v_key_id    uuid := gen_random_uuid();
   v_principal record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.refuse_agent(v_caller);
   select p.principal_id, p.kind into v_principal from tenure.principals p where p.tenant_id = v_home and p.name = p_principal;
@@ -141,7 +136,9 @@ begin
     perform tenure.refuse('number_out_of_range', 'The note is too long.', format('It has at most %s characters.', tenure.limit_of('ref_chars_max')), 'Shorten it.');
   end if;
   if (p_prefix ~ '^[a-z0-9]{8,32}$' and octet_length(p_digest) = 32) is not true then
-    perform tenure.refuse('name_invalid', 'This is no prefix and digest of a key.', 'A prefix has 8 to 32 lower-case letters and digits, a digest 32 bytes.', 'Let tenure key create make the key.');
+    perform tenure.refuse('name_invalid', 'This is no prefix and digest of a key.',
+      'A prefix has 8 to 32 lower-case letters and digits, a digest 32 bytes.',
+      'Make the key with: tenure key create PRINCIPAL --role ROLE.');
   end if;
   insert into tenure.keys (key_id, tenant_id, principal_id, prefix, hash, roles, approver_level, executors, kinds, payload_access, note, created_at, created_by, makers, expires_at)
   values (v_key_id, v_home, v_principal.principal_id, p_prefix, tenure.keyed_hash(p_digest), array(select distinct r.role from unnest(p_roles) r (role) order by 1), p_approver_level, p_executors, p_kinds, p_payload_access, coalesce(p_note, ''), v_now, v_caller.principal,
@@ -155,9 +152,6 @@ begin
       'payload_access', p_payload_access, 'expires_at', p_expires_at));
   return jsonb_build_object('prefix', p_prefix, 'principal', p_principal, 'kind', v_principal.kind, 'roles', p_roles, 'approver_level', p_approver_level, 'executors', p_executors,
     'kinds', p_kinds, 'payload_access', p_payload_access, 'created_at', v_now, 'expires_at', p_expires_at);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -193,7 +187,6 @@ declare
   v_now    timestamptz := tenure.now();
   v_home   integer := tenure.principal_home(v_caller);
   v_key    record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   select k.key_id, k.revoked_at into v_key from tenure.keys k where k.prefix = p_prefix and k.tenant_id = v_home for no key update;
   if not found then
@@ -203,11 +196,10 @@ begin
     update tenure.keys k set revoked_at = v_now, revoked_by = v_caller.principal where k.key_id = v_key.key_id;
     perform tenure.offers_end(array[v_home], 'infinity');
     perform tenure.emit(v_now, v_home, 'key.revoked', v_caller.principal, null, p_prefix, jsonb_build_object('prefix', p_prefix));
+    -- Servers end the streams and waits of the key; those that do not hear this find out within a second.
+    perform pg_notify('tenure_key', v_key.key_id::text);
   end if;
   return jsonb_build_object('prefix', p_prefix, 'revoked_at', coalesce(v_key.revoked_at, v_now));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -251,8 +243,9 @@ begin
   end if;
   perform set_config('tenure.key', p_key_id::text, true), set_config('tenure.tenant', coalesce(p_tenant, ''), true), set_config('tenure.via', coalesce(p_via, ''), true),
     set_config('tenure.traceparent', coalesce(p_traceparent, ''), true),
-    -- Nobody who asked still waits after that.
-    set_config('statement_timeout', '45s', true), set_config('lock_timeout', '15s', true);
+    -- A request waits for no lock for long, and for no statement longer than a client waits for its answer.
+    set_config('statement_timeout', '45s', true),
+    set_config('lock_timeout', tenure.limit_of('request_lock_wait_ms_max')::text, true);
   v_caller := tenure.caller();
   if p_tenant is not null and v_caller.scope = 'tenant' and not exists (select from tenure.tenants t where t.tenant_id = v_caller.tenant_id and t.name = p_tenant) then
     perform tenure.refuse('not_permitted', 'The key belongs to another tenant than the one that was named.', 'Only keys of the installation name a tenant.', 'Leave the tenant out.');
@@ -268,6 +261,37 @@ begin
     principal := v_caller.principal;
     tenant := case when v_caller.scope = 'every' then '*' else (select t.name from tenure.tenants t where t.tenant_id = v_caller.tenant_id) end;
   end if;
+end
+$$;
+
+-- The name of the tenant a key belongs to; null for a key of the installation, and for an unknown id.
+create or replace function tenure.key_home(p_key_id uuid) returns text
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select t.name
+      from tenure.keys k
+      join tenure.tenants t on t.tenant_id = k.tenant_id
+     where k.key_id = p_key_id);
+end
+$$;
+
+-- Those of these keys that are not valid any more: revoked, expired or unknown. A server ends their streams
+-- and waits.
+create or replace function tenure.keys_ended(p_key_ids uuid[]) returns setof uuid
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := tenure.now();
+begin
+  return query
+    select x.key_id
+      from unnest(p_key_ids) x (key_id)
+      left join tenure.keys k on k.key_id = x.key_id
+     where k.key_id is null or k.revoked_at is not null or k.expires_at <= v_now;
 end
 $$;
 

@@ -1,6 +1,6 @@
--- Refusals: what happened, why, what to do next, under a stable code.
--- Functions of the hot path raise them (SQLSTATE class TN; message, detail, hint); the jsonb functions catch them and answer
--- {"refused": true, "code", "what", "why", "next"}: their exception block has undone whatever the call had written.
+-- Refusals: what happened, why, what to do next, under a stable code. A function that refuses raises
+-- (SQLSTATE class TN; message, detail and hint), so a transaction cannot commit past a refusal that it
+-- did not read. The try_ functions answer it as a value: {"refused": true, "code", "what", "why", "next"}.
 
 create or replace function tenure.refusal_codes() returns table (code text, sqlstate text)
 language sql immutable parallel safe
@@ -27,7 +27,9 @@ as $$
     ('execution_unknown', 'TN064'), ('step_unknown', 'TN065'), ('approval_unknown', 'TN066'), ('approval_decided', 'TN067'),
     ('approval_expired', 'TN068'), ('plan_hash_mismatch', 'TN069'), ('self_approval', 'TN070'), ('plan_differs', 'TN071'),
     ('comment_required', 'TN072'), ('lock_held', 'TN073'), ('lock_unknown', 'TN074'), ('lock_lost', 'TN075'),
-    ('rule_unknown', 'TN076'), ('target_unknown', 'TN077'), ('runbook_required', 'TN078'), ('evidence_key_missing', 'TN079')
+    ('rule_unknown', 'TN076'), ('target_unknown', 'TN077'), ('runbook_required', 'TN078'),
+    ('evidence_key_missing', 'TN079'), ('parent_cycle', 'TN080'), ('request_key_reused', 'TN081'),
+    ('request_under_way', 'TN082')
 $$;
 
 -- Raises the refusal. Never returns.

@@ -25,7 +25,6 @@ declare
   v_shortest integer;
   v_tenants integer[];
   v_name    text := case when v_every then 'jobs' else 'jobs:' || v_caller.tenant_id end;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_number('The limit', p_limit, 1, 10000);
   if not v_every then
@@ -116,9 +115,6 @@ begin
     update tenure.sweep_cursors c set job_id = v_last where c.name = v_name;
   end if;
   return jsonb_build_object('examined', v_seen, 'cleaned', coalesce(v_counts, '0'), 'dead_letters_removed', v_letters + v_more, 'end_of_pass', v_seen < p_limit);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -155,88 +151,210 @@ begin
 end
 $$;
 
--- Partitions of jobs and attempts (same bounds) and of events: made ahead, split while the last one is still empty, and dropped when their time is over.
--- The one function with dynamic SQL. A partition with a job that is not cleaned yet waits, and the answer says so; so does one with runs of steps that their execution would lose. Waits at most two seconds for a lock.
-create or replace function tenure.partition_upkeep() returns jsonb
+-- Partitions of jobs and attempts (same bounds) and of events: made ahead, split while the last one is still
+-- empty, and dropped when their time is over. A partition with a job that is not cleaned yet waits, and the
+-- answer says so. No caller fails because of it: it looks without locks for something to do, then takes its
+-- table locks before it changes anything, in one order, and waits for each a tenth of deadlock_timeout at
+-- most. When one is not free it changes nothing and answers gave_way: call again later, in a new transaction.
+-- p_table: this table alone. Services do one table per transaction: no lock is held while another is awaited.
+-- The one function with dynamic SQL.
+create or replace function tenure.partition_upkeep(p_table text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '2s'
+set lock_timeout = '100ms'
 set timezone = 'UTC'
 as $$
 declare
-  v_now     timestamptz := tenure.now();
-  v_days    integer := tenure.setting_integer(0, 'retention.partition_days');
-  v_table   text;
-  v_made    text[] := '{}';
-  v_dropped text[] := '{}';
-  v_waiting text[] := '{}';
-  v_part    record;
-  v_bound   timestamptz;
-  v_new     text;
-  v_blocked boolean;
-  v_behind  integer[];
+  v_now      timestamptz := tenure.now();
+  v_days     integer := tenure.setting_integer(0, 'retention.partition_days');
+  v_tables   text[] := array['jobs', 'attempts', 'events'];
+  v_made     text[] := '{}';
+  v_dropped  text[] := '{}';
+  v_waiting  text[] := '{}';
+  v_over     text[] := '{}';
+  v_behind   integer[] := '{}';
+  v_gave_way boolean := false;
+  -- The subscriptions that have not read all that is meant for them in a partition of events.
+  v_lost     constant text := 'select coalesce(array_agg(s.subscription_id), ''{}'')
+     from tenure.subscriptions s
+    where ($1 is null or s.subscription_id = any ($1))
+      and exists (select from tenure.%I e where e.tenant_id = s.tenant_id
+                     and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq)
+                     and tenure.is_kind_of(e.kind, s.event_kinds))';
+  v_found    integer[];
+  v_part     record;
+  v_table    text;
+  v_new      text;
+  v_bound    timestamptz;
 begin
-  -- 1. Ahead: the open-ended last partition begins at least two periods from now, so that it is empty when it is split.
-  foreach v_table in array array['jobs', 'attempts', 'events'] loop
+  if p_table is not null then
+    perform tenure.check_word('value_unknown', 'partitioned table', p_table, v_tables);
+    v_tables := array[p_table];
+  end if;
+  -- Also where deadlock_timeout was made short: this function gives up before the deadlock check of a caller
+  -- could find the two waiting for each other, and fail the caller.
+  perform set_config('lock_timeout', greatest(1, least(100, s.setting::integer / 10))::text, true)
+     from pg_settings s where s.name = 'deadlock_timeout';
+  <<work>>
+  begin
+    -- 1. Without a table lock: what is there to do?
+    for v_part in
+      select p.table_name, p.name, p.lower_at, p.upper_at from tenure.partitions_over(v_tables, v_now, '{}') p
     loop
-      select p.name, p.lower_at, p.total into v_part from tenure.partition_list(v_table) p where p.upper_at = 'infinity';
-      exit when v_part.lower_at >= v_now + make_interval(days => 2 * v_days) or v_part.total >= 16;
-      -- Never earlier than what an id of a caller's own clock may bring.
-      v_bound := greatest(date_trunc('day', v_now, 'UTC') + make_interval(days => greatest(v_days, 2)), v_part.lower_at + make_interval(days => v_days));
-      v_new := v_table || '_p' || to_char(v_bound at time zone 'UTC', 'YYYYMMDD');
-      execute format('alter table tenure.%I detach partition tenure.%I', v_table, v_part.name);
-      execute format('alter table tenure.%I attach partition tenure.%I for values from (%s) to (%s)', v_table, v_part.name,
-        tenure.partition_bound(v_table, v_part.lower_at), tenure.partition_bound(v_table, v_bound));
-      execute format('create table tenure.%I partition of tenure.%I for values from (%s) to (maxvalue)', v_new, v_table, tenure.partition_bound(v_table, v_bound));
-      execute format('alter table tenure.%I enable row level security', v_new);
-      if v_table <> 'jobs' then
-        execute format('alter table tenure.%I set (autovacuum_vacuum_insert_scale_factor = 0.5)', v_new);
+      if v_part.table_name = 'jobs' then
+        -- Granted when those who wrote into it have committed, and given back at once. What is cleaned stays
+        -- cleaned and new ids are of today, so what is seen after that holds until it is dropped.
+        begin
+          execute format('lock table only tenure.%I in share mode', v_part.name);
+          raise exception 'given back';
+        exception when raise_exception then null;
+        end;
+        if tenure.partition_in_use(v_part.lower_at, v_part.upper_at) then
+          v_waiting := v_waiting || v_part.name;
+          continue;
+        end if;
+      elsif v_part.table_name = 'events' then
+        execute format(v_lost, v_part.name) into v_found using null::integer[];
+        v_behind := v_behind || v_found;
       end if;
-      v_made := v_made || v_new;
+      v_over := v_over || v_part.name;
     end loop;
-  end loop;
+    if v_tables @> array['jobs', 'attempts'] then
+      v_over := v_over || array(select p.name from tenure.partitions_over(array['attempts'], v_now, v_over) p
+                                 where p.name <> all (v_over));
+    end if;
+    exit work when v_over = '{}' and not exists (
+      select from unnest(v_tables) t (name)
+       where tenure.partition_split_at(t.name, v_now, v_days) is not null);
 
-  -- 2. Behind: a partition of jobs goes with its attempts when every job in it is cleaned, checked under lock.
-  for v_part in
-    select p.name, p.upper_at from tenure.partition_list('jobs') p
-     where p.upper_at < v_now - make_interval(days => tenure.setting_integer(0, 'retention.tombstone_days'))
-     order by p.upper_at
-  loop
-    execute format('lock table tenure.%I in share mode', v_part.name);
-    execute format('select exists (select from tenure.%I j where j.cleaned_at is null)', v_part.name) into v_blocked;
-    if not v_blocked then
-      execute format($sql$
-        select exists (
-          select from tenure.%I j
-            join tenure.steps s on s.execution_id = j.workflow_id and s.step_number = tenure.step_of_key(j.idempotency_key) and s.tenant_id = j.tenant_id
-            join tenure.attempts r on r.job_id = j.job_id
-           where j.workflow_id is not null and j.source_system = 'tenure.execution' and j.enqueued_by = 'execution'
-             and not exists (select from tenure.step_runs k where k.execution_id = s.execution_id and k.step_number = s.step_number and k.job_id = r.job_id and k.run = r.run))$sql$, v_part.name) into v_blocked;
-    end if;
-    if v_blocked then
-      v_waiting := v_waiting || v_part.name::text;
-      continue;
-    end if;
-    execute format('drop table tenure.%I', v_part.name);
-    v_dropped := v_dropped || v_part.name::text;
-    select p.name into v_new from tenure.partition_list('attempts') p where p.upper_at = v_part.upper_at;
-    if found then
+    -- 2. All locks. One upkeep at a time: a second would only hold up callers once more. Below a locked
+    -- parent only vacuum is at work, which takes longer than is waited here.
+    perform from tenure.sweep_cursors c where c.name = 'partitions' for update nowait;
+    foreach v_table in array v_tables loop
+      execute format('lock table only tenure.%I in access exclusive mode', v_table);
+    end loop;
+    foreach v_new in array v_over loop
+      execute format('lock table only tenure.%I in access exclusive mode nowait', v_new);
+    end loop;
+
+    -- 3. Ahead: the last partition has no end and begins at least two periods from now, so that it is empty
+    -- when it is split. What another upkeep has done meanwhile is seen here.
+    foreach v_table in array v_tables loop
+      loop
+        v_bound := tenure.partition_split_at(v_table, v_now, v_days);
+        exit when v_bound is null;
+        select p.name, tenure.partition_bound(v_table, p.lower_at) as lower,
+               tenure.partition_bound(v_table, v_bound) as upper
+          into v_part from tenure.partition_list(v_table) p where p.upper_at = 'infinity';
+        v_new := v_table || '_p' || to_char(v_bound at time zone 'UTC', 'YYYYMMDD');
+        execute format('alter table tenure.%I detach partition tenure.%I', v_table, v_part.name);
+        execute format('alter table tenure.%I attach partition tenure.%I for values from (%s) to (%s)',
+          v_table, v_part.name, v_part.lower, v_part.upper);
+        execute format('create table tenure.%I partition of tenure.%I for values from (%s) to (maxvalue)',
+          v_new, v_table, v_part.upper);
+        execute format('alter table tenure.%I enable row level security', v_new);
+        if v_table <> 'jobs' then
+          execute format('alter table tenure.%I set (autovacuum_vacuum_insert_scale_factor = 0.5)', v_new);
+        end if;
+        v_made := v_made || v_new;
+      end loop;
+    end loop;
+
+    -- 4. Behind. A subscription that has not read so far loses what is in the partition: an event says so.
+    foreach v_new in array v_over loop
+      if v_new ^@ 'events' and v_behind <> '{}' then
+        execute format(v_lost, v_new) into v_found using v_behind;
+        perform tenure.emit(v_now, s.tenant_id, 'subscription.lost', 'retention', null, s.name,
+                  jsonb_build_object('partition', v_new, 'until', p.upper_at))
+           from tenure.subscriptions s, tenure.partition_list('events') p
+          where s.subscription_id = any (v_found) and p.name = v_new
+          order by s.subscription_id;
+      end if;
       execute format('drop table tenure.%I', v_new);
       v_dropped := v_dropped || v_new;
-    end if;
-  end loop;
-  for v_part in
-    select p.name, p.upper_at from tenure.partition_list('events') p where p.upper_at < v_now - make_interval(days => tenure.setting_integer(0, 'retention.events_days'))
-  loop
-    -- Who has not come so far loses what is in it, and should know.
-    execute format('select array_agg(s.subscription_id order by s.subscription_id) from tenure.subscriptions s
-                     where exists (select from tenure.%I e where e.tenant_id = s.tenant_id and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq) and tenure.is_kind_of(e.kind, s.event_kinds))', v_part.name) into v_behind;
-    perform tenure.emit(v_now, s.tenant_id, 'subscription.lost', 'retention', null, s.name, jsonb_build_object('partition', v_part.name, 'until', v_part.upper_at))
-       from tenure.subscriptions s where s.subscription_id = any (v_behind);
-    execute format('drop table tenure.%I', v_part.name);
-    v_dropped := v_dropped || v_part.name::text;
-  end loop;
-  return jsonb_build_object('made', v_made, 'dropped', v_dropped, 'waiting', v_waiting);
+    end loop;
+  exception when lock_not_available or undefined_table then
+    v_made := '{}';
+    v_dropped := '{}';
+    v_gave_way := true;
+  end;
+  if 'jobs' = any (v_tables) then
+    perform tenure.ready_marks_mend();
+  end if;
+  return jsonb_build_object(
+    'made', v_made, 'dropped', v_dropped, 'waiting', v_waiting, 'gave_way', v_gave_way);
+end
+$$;
+
+-- The partitions of these tables whose time is over. Attempts have no time of their own: they go when no
+-- partition of jobs has their range any more; those in p_gone are not counted.
+create or replace function tenure.partitions_over(p_tables text[], p_now timestamptz, p_gone text[])
+  returns table (table_name text, name text, lower_at timestamptz, upper_at timestamptz)
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  select t.name, p.name, p.lower_at, p.upper_at
+    from unnest(p_tables) with ordinality t (name, n)
+    cross join lateral tenure.partition_list(t.name) p
+   where case t.name
+           when 'attempts' then
+             not exists (
+               select from tenure.partition_list('jobs') j
+                where j.lower_at < p.upper_at and j.upper_at > p.lower_at and j.name <> all (p_gone))
+           when 'events' then
+             p.upper_at < p_now - make_interval(days => tenure.setting_integer(0, 'retention.events_days'))
+           else
+             p.upper_at < p_now - make_interval(days => tenure.setting_integer(0, 'retention.tombstone_days'))
+         end
+   order by t.n, p.upper_at
+$$;
+
+-- Where the open-ended last partition of a table is to be split; null while it begins late enough, and when
+-- there are as many partitions as there may be. Attempts are split where jobs are.
+create or replace function tenure.partition_split_at(p_table text, p_now timestamptz, p_days integer)
+  returns timestamptz
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+           when p_table = 'attempts' then
+             (select min(j.lower_at) from tenure.partition_list('jobs') j
+               where j.lower_at > p.lower_at and j.lower_at >= b.earliest)
+           when p.lower_at < p_now + make_interval(days => 2 * p_days) then
+             greatest(b.earliest, p.lower_at + make_interval(days => p_days))
+         end
+    from tenure.partition_list(p_table) p
+    -- Beyond every row there is: not even an id of a caller's own clock comes that far.
+    cross join (
+      select date_trunc('day', p_now, 'UTC') + make_interval(days => greatest(p_days, 2)) as earliest) b
+   where p.upper_at = 'infinity' and p.total < 16
+$$;
+
+-- Whether a job of this range of time is not cleaned yet, or is a step whose runs its execution would lose.
+create or replace function tenure.partition_in_use(p_lower timestamptz, p_upper timestamptz) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first uuid := case when isfinite(p_lower) then tenure.id_floor(p_lower)
+                       else '00000000-0000-0000-0000-000000000000' end;
+  v_after uuid := tenure.id_floor(p_upper);
+begin
+  if exists (
+    select from tenure.jobs j where j.job_id >= v_first and j.job_id < v_after and j.cleaned_at is null)
+  then
+    return true;
+  end if;
+  return exists (
+    select from tenure.jobs j
+      join tenure.steps s on s.execution_id = j.workflow_id and s.tenant_id = j.tenant_id
+                         and s.step_number = tenure.step_of_key(j.idempotency_key)
+      join tenure.attempts r on r.job_id = j.job_id
+     where j.job_id >= v_first and j.job_id < v_after
+       and j.workflow_id is not null and j.source_system = 'tenure.execution' and j.enqueued_by = 'execution'
+       and not exists (select from tenure.step_runs k
+                        where k.execution_id = s.execution_id and k.step_number = s.step_number
+                          and k.job_id = r.job_id and k.run = r.run));
 end
 $$;
 

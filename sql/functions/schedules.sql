@@ -36,6 +36,7 @@ $$;
 -- those who know the calendar: the programs check it before they call, the scheduler when it plans.
 create or replace function tenure.schedule_read(p_caller tenure.caller_identity, p_old tenure.schedules, p_spec jsonb) returns tenure.schedules
 language plpgsql
+set standard_conforming_strings = on
 as $$
 declare
   v_now   timestamptz := tenure.now();
@@ -126,6 +127,7 @@ begin
   if jsonb_typeof(v_new.payload) = 'object' and v_new.payload ? 'slot' then
     perform tenure.refuse('payload_forbidden_key', 'The payload has a member "slot".', 'There the job finds which slot it runs for.', 'Call yours otherwise.');
   end if;
+  perform tenure.check_numbers('payload', v_new.payload);
   -- As it will be enqueued, but for the times.
   v_slot.plan_time := v_now;
   v_slot.origin := 'backfill';
@@ -167,11 +169,37 @@ $$;
 -- Whether a text is a moment with its offset, as programs write it.
 create or replace function tenure.is_moment(p_text text) returns boolean
 language plpgsql stable
+set standard_conforming_strings = on
 as $$
 begin
   return p_text ~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)$' and p_text::timestamptz is not null;
 exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
   return false;
+end
+$$;
+
+-- Inserts a schedule; false when another transaction has made one of this name, which is committed then.
+create or replace function tenure.schedule_insert(
+  p_caller tenure.caller_identity, p_now timestamptz, p_name text, p_new tenure.schedules) returns boolean
+language plpgsql
+as $$
+begin
+  insert into tenure.schedules (
+    tenant_id, name, cron, every_seconds, zone, jitter_seconds, start_at, end_at, scope_kind, scope_id, kind,
+    executor, priority, payload, classification, source_ref, target_ref, payload_ref, overlap, catch_up,
+    catch_up_window_seconds, catch_up_slots_max, run_timeout_seconds, attempts_max, backoff_base_seconds,
+    reentry, description,
+    plan_from, next_at, created_at, created_by, updated_at, updated_by)
+  values (
+    p_caller.tenant_id, p_name, p_new.cron, p_new.every_seconds, p_new.zone, p_new.jitter_seconds,
+    p_new.start_at, p_new.end_at, p_new.scope_kind, p_new.scope_id, p_new.kind, p_new.executor,
+    p_new.priority, p_new.payload, p_new.classification, p_new.source_ref, p_new.target_ref,
+    p_new.payload_ref, p_new.overlap, p_new.catch_up, p_new.catch_up_window_seconds,
+    p_new.catch_up_slots_max, p_new.run_timeout_seconds,
+    p_new.attempts_max, p_new.backoff_base_seconds, p_new.reentry, p_new.description,
+    p_now, p_now, p_now, p_caller.principal, p_now, p_caller.principal)
+  on conflict (tenant_id, name) where deleted_at is null do nothing;
+  return found;
 end
 $$;
 
@@ -188,40 +216,37 @@ declare
   v_stands boolean;
   v_replan boolean;
   v_anew   boolean;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('schedule', p_name);
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
-  select s.* into v_old from tenure.schedules s where s.tenant_id = v_caller.tenant_id and s.name = p_name and s.deleted_at is null for no key update;
-  v_stands := found;
-  if not v_stands and p_mode = 'update' then
-    perform tenure.refuse_schedule(v_caller.tenant_id, p_name);
-  elsif v_stands and p_mode = 'create' then
-    perform tenure.refuse_schedule_exists(p_name);
-  end if;
-  v_new := tenure.schedule_read(v_caller, case when p_mode = 'update' then v_old else v_blank end, p_spec);
-
-  if not v_stands then
-    insert into tenure.schedules (tenant_id, name, cron, every_seconds, zone, jitter_seconds, start_at, end_at, scope_kind, scope_id, kind, executor, priority, payload, classification,
-      source_ref, target_ref, payload_ref, overlap, catch_up, catch_up_window_seconds, catch_up_slots_max, run_timeout_seconds, attempts_max, backoff_base_seconds, reentry, description,
-      plan_from, next_at, created_at, created_by, updated_at, updated_by)
-    values (v_caller.tenant_id, p_name, v_new.cron, v_new.every_seconds, v_new.zone, v_new.jitter_seconds, v_new.start_at, v_new.end_at, v_new.scope_kind, v_new.scope_id, v_new.kind,
-      v_new.executor, v_new.priority, v_new.payload, v_new.classification, v_new.source_ref, v_new.target_ref, v_new.payload_ref, v_new.overlap, v_new.catch_up, v_new.catch_up_window_seconds,
-      v_new.catch_up_slots_max, v_new.run_timeout_seconds, v_new.attempts_max, v_new.backoff_base_seconds, v_new.reentry, v_new.description,
-      v_now, v_now, v_now, v_caller.principal, v_now, v_caller.principal)
-    on conflict (tenant_id, name) where deleted_at is null do nothing;
-    if not found then
-      -- Somebody was faster: for a declaration that is no reason to fail, but what they declared may be something else.
-      if p_mode = 'put' then
-        perform tenure.refuse('busy_try_again', format('The schedule %L is being made by somebody else.', p_name), 'Two declared it at once.', 'Try again.');
-      end if;
+  -- Of several transactions that declare a new schedule at the same time one makes it; the others wait for
+  -- it to commit, and then find it.
+  for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
+    select s.* into v_old
+      from tenure.schedules s
+     where s.tenant_id = v_caller.tenant_id and s.name = p_name and s.deleted_at is null
+       for no key update;
+    v_stands := found;
+    if not v_stands and p_mode = 'update' then
+      perform tenure.refuse_schedule(v_caller.tenant_id, p_name);
+    elsif v_stands and p_mode = 'create' then
       perform tenure.refuse_schedule_exists(p_name);
     end if;
-    perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.created', v_caller.principal, p_on_behalf_of, p_name, tenure.schedule_told(v_new));
-    return tenure.schedule_answer(v_caller.tenant_id, p_name) || jsonb_build_object('outcome', 'created');
+    v_new := tenure.schedule_read(
+      v_caller, case when p_mode = 'update' then v_old else v_blank end, p_spec);
+    exit when v_stands;
+    if tenure.schedule_insert(v_caller, v_now, p_name, v_new) then
+      perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.created', v_caller.principal, p_on_behalf_of,
+        p_name, tenure.schedule_told(v_new));
+      return tenure.schedule_answer(v_caller.tenant_id, p_name) || jsonb_build_object('outcome', 'created');
+    end if;
+  end loop;
+  if not v_stands then
+    perform tenure.refuse('busy_try_again', format('The schedule %L kept being made and deleted.', p_name),
+      'Others declare it and delete it at the same time.', 'Try again.');
   end if;
 
   if v_old.classification = 'restricted' and v_new.classification <> 'restricted' and p_mode = 'update' and not p_spec ? 'payload' and not tenure.may_see('restricted') then
@@ -252,9 +277,6 @@ begin
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.updated', v_caller.principal, p_on_behalf_of, p_name,
     jsonb_build_object('before', tenure.schedule_told(v_old), 'after', tenure.schedule_told(v_new)));
   return tenure.schedule_answer(v_caller.tenant_id, p_name) || jsonb_build_object('outcome', 'updated');
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -298,7 +320,6 @@ declare
   v_caller   tenure.caller_identity := tenure.caller();
   v_now      timestamptz := tenure.now();
   v_schedule tenure.schedules;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   if p_note <> '' then
@@ -310,9 +331,6 @@ begin
     perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.paused', v_caller.principal, p_on_behalf_of, p_name, jsonb_strip_nulls(jsonb_build_object('note', nullif(p_note, ''))));
   end if;
   return tenure.schedule_answer(v_caller.tenant_id, p_name);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -324,7 +342,6 @@ as $$
 declare
   v_caller   tenure.caller_identity := tenure.caller();
   v_schedule tenure.schedules;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   v_schedule := tenure.schedule_locked(v_caller.tenant_id, p_name);
@@ -333,9 +350,6 @@ begin
     perform tenure.emit(tenure.now(), v_caller.tenant_id, 'schedule.resumed', v_caller.principal, p_on_behalf_of, p_name, '{}');
   end if;
   return tenure.schedule_answer(v_caller.tenant_id, p_name);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -349,7 +363,6 @@ declare
   v_now      timestamptz := tenure.now();
   v_schedule tenure.schedules;
   v_running  record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   v_schedule := tenure.schedule_locked(v_caller.tenant_id, p_name);
@@ -363,9 +376,6 @@ begin
   update tenure.schedules s set deleted_at = v_now, next_at = null where s.schedule_id = v_schedule.schedule_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.deleted', v_caller.principal, p_on_behalf_of, p_name, '{}');
   return jsonb_build_object('name', p_name, 'deleted_at', v_now);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 

@@ -130,7 +130,8 @@ begin
 end
 $$;
 
--- The slot that stands for a moment: that of the moment itself, or one that stands for it among those nobody saw in time. At most one row.
+-- The slot that stands for a moment: that of the moment itself, or one that stands for it among those that no
+-- scheduler saw in time, or the last run by hand within the second that begins then. At most one row.
 create or replace function tenure.schedule_at(p_name text, p_at timestamptz) returns setof tenure.slot_row
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -153,12 +154,31 @@ begin
             union all
             (select q, 2, q.slot_id from tenure.planned_slots q where q.schedule_id = v_schedule and q.missed is not null and q.plan_time <= p_at and q.missed_until >= p_at
               order by q.plan_time desc limit 1)
+            union all
+            (select q, 3, q.slot_id from tenure.planned_slots q
+              where q.tenant_id = v_tenant and q.schedule_id = v_schedule and q.origin = 'manual'
+                and q.plan_time > p_at and q.plan_time < p_at + interval '1 second'
+              order by q.plan_time desc limit 1)
             order by place, slot_id desc limit 1) p
       cross join lateral tenure.slot_shown(p.slot) x;
 end
 $$;
 
--- Runs a schedule now, paused or not: a slot of its own, at the next second that has none. The overlap policy decides whether it runs, waits or is skipped.
+-- The moment that a run by hand stands for: now, or one of the next microseconds where runs by hand have
+-- taken this one. Never a whole second: those belong to the rule. The caller holds the schedule.
+create or replace function tenure.slot_moment(p_schedule tenure.schedules, p_now timestamptz)
+returns timestamptz
+language sql stable
+as $$
+  select case when m.at = date_trunc('second', m.at) then m.at + interval '1 microsecond' else m.at end
+    from (select coalesce(max(p.plan_time) + interval '1 microsecond', p_now) as at
+            from tenure.planned_slots p
+           where p.schedule_id = p_schedule.schedule_id and p.origin = 'manual'
+             and p.plan_time >= p_now and p.plan_time < p_now + interval '1 second') m
+$$;
+
+-- Runs a schedule now, paused or not: a slot of its own, which stands for this moment and takes none of the
+-- rule's. The overlap policy decides whether it runs, waits or is skipped.
 create or replace function tenure.schedule_run(p_name text, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -167,10 +187,9 @@ declare
   v_caller   tenure.caller_identity := tenure.caller();
   v_now      timestamptz := tenure.now();
   v_schedule tenure.schedules;
-  v_second   timestamptz := date_trunc('second', v_now);
+  v_moment   timestamptz;
   v_slot     bigint;
   v_lane     integer;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   if p_on_behalf_of is not null then
@@ -179,24 +198,22 @@ begin
   v_schedule := tenure.schedule_locked(v_caller.tenant_id, p_name);
   v_lane := tenure.lane_ensure(v_caller, v_schedule.kind, v_schedule.executor);
   perform tenure.check_enqueue_rights(v_caller, array[v_lane]);
-  for v_round in 1 .. 60 loop
-    v_slot := tenure.slot_plan(v_schedule, v_now, v_second, v_now, 'manual', v_caller.principal);
-    exit when v_slot is not null;
-    v_second := v_second + interval '1 second';
-  end loop;
+  v_moment := tenure.slot_moment(v_schedule, v_now);
+  v_slot := tenure.slot_plan(v_schedule, v_now, v_moment, v_now, 'manual', v_caller.principal);
   if v_slot is null then
-    perform tenure.refuse('busy_try_again', format('The schedule %L was run too often within a minute.', p_name), 'Each run takes a second of its own.', 'Try again in a minute.');
+    -- Only after the clock was put back.
+    perform tenure.refuse('busy_try_again',
+      format('The schedule %L has a run by hand at %s already.', p_name, v_moment),
+      'Each run by hand stands for a moment of its own.', 'Try again.');
   end if;
   perform tenure.slots_fire(v_caller, v_now, array[v_schedule.schedule_id], v_caller.principal, v_slot);
   -- If it could not start at once, the scheduler has to come for it.
   update tenure.schedules s set next_at = least(s.next_at, case when p.waiting_since is null then p.due_at else v_now + interval '30 seconds' end)
     from tenure.planned_slots p
    where s.schedule_id = v_schedule.schedule_id and p.slot_id = v_slot and p.state = 'planned';
-  perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.run_asked', v_caller.principal, p_on_behalf_of, p_name, jsonb_build_object('plan_time', v_second));
+  perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.run_asked', v_caller.principal, p_on_behalf_of,
+    p_name, jsonb_build_object('plan_time', v_moment));
   return (select to_jsonb(tenure.slot_shown(p)) || jsonb_build_object('schedule', p_name) from tenure.planned_slots p where p.slot_id = v_slot);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 

@@ -1,11 +1,15 @@
 -- What becomes of slots that are due, and of those whose run ends. Who starts, skips or holds back slots holds their schedule (schedules_run.sql); ends of runs hold none.
 
--- What the job of a slot finds in its payload.
+-- What the job of a slot finds in its payload. A run by hand has its moment to the microsecond.
 create or replace function tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) returns jsonb
 language sql stable
 as $$
   select case when jsonb_typeof(p_schedule.payload) = 'object' then p_schedule.payload || jsonb_build_object('slot', jsonb_build_object(
-      'schedule', p_schedule.name, 'plan_time', to_char(p_slot.plan_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'scope_kind', p_slot.scope_kind, 'scope_id', p_slot.scope_id,
+      'schedule', p_schedule.name,
+      'plan_time', to_char(p_slot.plan_time at time zone 'UTC',
+                     case when p_slot.plan_time = date_trunc('second', p_slot.plan_time)
+                       then 'YYYY-MM-DD"T"HH24:MI:SS"Z"' else 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' end),
+      'scope_kind', p_slot.scope_kind, 'scope_id', p_slot.scope_id,
       'origin', p_slot.origin))
     else p_schedule.payload end
 $$;

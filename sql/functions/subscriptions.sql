@@ -77,6 +77,26 @@ as $$
       || jsonb_build_object('cursor', tenure.cursor_text(p_subscription.epoch, p_subscription.txid, p_subscription.seq))
 $$;
 
+-- Refuses a URL that no webhook could be sent to, by its form alone. Which addresses may be called is a
+-- setting of the servers, and checked by them.
+create or replace function tenure.check_webhook_url(p_url text) returns void
+language plpgsql
+as $$
+declare
+  c_url constant text :=
+    E'^https?://([a-z0-9]([a-z0-9._-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(:[0-9]{1,5})?([/?][^\\s#\\\\]*)?$';
+begin
+  if (p_url ~* c_url and length(p_url) <= tenure.limit_of('url_chars_max')) is not true then
+    perform tenure.refuse('text_invalid', format('The url %L cannot be sent to.', left(p_url, 200)),
+      format('It begins with http:// or https://, names a host (as DNS writes it), and has no user, '
+        'no fragment, no spaces and at most %s characters.', tenure.limit_of('url_chars_max')), 'Mend it.');
+  elsif substring(p_url from '^[^/]*//[^/?]*:([0-9]+)(?:[/?]|$)')::integer not between 1 and 65535 then
+    perform tenure.refuse('text_invalid', format('The url %L has no valid port.', left(p_url, 200)),
+      'A port is a number between 1 and 65535.', 'Mend it, or leave the port out.');
+  end if;
+end
+$$;
+
 -- Subscribes to events: kinds such as job.dead_lettered, job.* or *, and a filter on what else they say (job_kind, executor, actor, subject, data: contained in the event's).
 -- A match becomes a job (p_job_kind), is sent to a webhook (p_url), or waits for a reader that asks. p_from: now, start, or a cursor. The secret of a webhook is shown this once.
 create or replace function tenure.subscription_create(
@@ -84,6 +104,7 @@ create or replace function tenure.subscription_create(
   p_priority integer default null, p_depth_max integer default null, p_url text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
@@ -92,7 +113,6 @@ declare
   v_word   text;
   v_lane   integer;
   v_at     record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('subscription', p_name);
@@ -101,7 +121,8 @@ begin
   foreach v_word in array p_event_kinds loop
     if v_word is null or v_word !~ '^([*]|[a-z_]+[.]([*]|[a-z_]+))$' or split_part(v_word, '.', 1) in ('subscription', 'delivery') then
       perform tenure.refuse('value_unknown', format('%L names no events to subscribe to.', v_word),
-        'An event kind is domain.what, domain.* or *; what subscriptions and deliveries say of themselves would feed itself.', 'Use a kind such as job.dead_lettered; tenure event list shows them.');
+        'An event kind is domain.what, domain.* or *; what subscriptions and deliveries say of themselves '
+        'would feed itself.', 'Use a kind such as job.dead_lettered; tenure.event_list() shows them.');
     end if;
   end loop;
   if jsonb_typeof(coalesce(p_filter, '{}')) <> 'object' then
@@ -114,6 +135,7 @@ begin
         'All but data is compared as text; data is an object that the event''s must contain.', 'Give it as such.');
     end if;
   end loop;
+  perform tenure.check_numbers('filter', p_filter);
   perform tenure.check_payload('filter', coalesce(p_filter, '{}')::json, tenure.limit_of('metadata_bytes_max'));
   if (p_job_kind is not null) <> (p_target = 'job') or (p_url is not null) <> (p_target = 'webhook') or (p_target <> 'job' and num_nonnulls(p_executor, p_priority, p_depth_max) > 0) then
     perform tenure.refuse('arguments_mismatched', format('A subscription with the target %s has other parts.', p_target),
@@ -125,9 +147,8 @@ begin
     -- Whoever subscribes must be allowed to enqueue just that. Two statements: the second sees a lane that the first has made.
     v_lane := tenure.lane_ensure(v_caller, p_job_kind, p_executor);
     perform tenure.check_enqueue_rights(v_caller, array[v_lane]);
-  elsif p_target = 'webhook' and (p_url ~* '^https?://([a-z0-9]([a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?([/?][^\s#\\]*)?$' and length(p_url) <= tenure.limit_of('url_chars_max')) is not true then
-    perform tenure.refuse('text_invalid', format('%L is no URL to send to.', left(p_url, 200)),
-      format('It begins with http:// or https://, names a host (as DNS writes it), and has no user, no fragment, no spaces and at most %s characters.', tenure.limit_of('url_chars_max')), 'Mend it.');
+  elsif p_target = 'webhook' then
+    perform tenure.check_webhook_url(p_url);
   end if;
   v_at := tenure.stream_place(p_from);
   insert into tenure.subscriptions (tenant_id, name, target, event_kinds, filter, job_kind, executor, priority, depth_max, url, secret, epoch, txid, seq, moved_at, created_at, created_by)
@@ -141,9 +162,6 @@ begin
   perform tenure.emit(v_now, v_caller.tenant_id, 'subscription.created', v_caller.principal, p_on_behalf_of, p_name,
     jsonb_strip_nulls(jsonb_build_object('target', p_target, 'event_kinds', p_event_kinds, 'job_kind', p_job_kind, 'executor', p_executor)));
   return tenure.subscription_row(v_new) || case when v_new.secret is null then '{}' else jsonb_build_object('signing_key', tenure.secret_text(v_new.secret)) end;
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -201,7 +219,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_found  tenure.subscriptions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   if p_note <> '' then
@@ -214,9 +231,6 @@ begin
     perform tenure.emit(v_now, v_caller.tenant_id, 'subscription.paused', v_caller.principal, p_on_behalf_of, p_name, jsonb_strip_nulls(jsonb_build_object('note', nullif(p_note, ''))));
   end if;
   return tenure.subscription_row(v_found);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -230,7 +244,6 @@ declare
   v_now    timestamptz := tenure.now();
   v_found  tenure.subscriptions;
   v_at     record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   v_found := tenure.subscription_locked(v_caller.tenant_id, p_name);
@@ -246,9 +259,6 @@ begin
     perform tenure.emit(v_now, v_caller.tenant_id, 'subscription.resumed', v_caller.principal, p_on_behalf_of, p_name, jsonb_strip_nulls(jsonb_build_object('from', p_from)));
   end if;
   return tenure.subscription_row((select s from tenure.subscriptions s where s.subscription_id = v_found.subscription_id));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -261,7 +271,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_found  tenure.subscriptions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   v_found := tenure.subscription_locked(v_caller.tenant_id, p_name);
@@ -271,9 +280,6 @@ begin
   update tenure.subscriptions s set secret_before = s.secret, secret = tenure.random_secret(), rotated_at = v_now where s.subscription_id = v_found.subscription_id returning s.* into v_found;
   perform tenure.emit(v_now, v_caller.tenant_id, 'subscription.rotated', v_caller.principal, p_on_behalf_of, p_name, '{}');
   return tenure.subscription_row(v_found) || jsonb_build_object('signing_key', tenure.secret_text(v_found.secret));
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -286,7 +292,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_found  tenure.subscriptions;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   v_found := tenure.subscription_locked(v_caller.tenant_id, p_name);
@@ -295,8 +300,5 @@ begin
   perform tenure.emit(v_now, v_caller.tenant_id, 'subscription.deleted', v_caller.principal, p_on_behalf_of, p_name,
     jsonb_build_object('cursor', tenure.cursor_text(v_found.epoch, v_found.txid, v_found.seq)));
   return tenure.subscription_row(v_found);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -262,7 +262,6 @@ declare
   v_tenant integer := tenure.current_tenant();
   v_sub    tenure.subscriptions;
   v_at     record;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   v_sub := tenure.subscription_locked(v_tenant, p_name);
   perform tenure.check_reader(v_sub);
@@ -276,8 +275,5 @@ begin
      where s.subscription_id = v_sub.subscription_id returning s.* into v_sub;
   end if;
   return tenure.subscription_row(v_sub);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -42,7 +42,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_tenant integer;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   if not tenure.is_trusted() then
     perform tenure.refuse('not_permitted', 'This login cannot make tenants.', 'An admin is admin of one tenant; a new tenant lies outside.',
@@ -52,6 +51,8 @@ begin
   if p_name = '*' then
     perform tenure.refuse('name_invalid', 'A tenant cannot be named *.', 'The name stands for every tenant.', 'Choose another name.');
   end if;
+  -- A setting of the installation that changes meanwhile is waited for, or would not reach this tenant.
+  perform from tenure.tenants t where t.tenant_id = 0 for share;
   insert into tenure.tenants (name, created_at, created_by) values (p_name, v_now, v_caller.principal)
   on conflict (name) do nothing returning tenant_id into v_tenant;
   if not found then
@@ -60,9 +61,6 @@ begin
   perform tenure.tunings_refresh(v_tenant);
   perform tenure.emit(v_now, v_tenant, 'tenant.created', v_caller.principal, p_on_behalf_of, p_name, jsonb_build_object('name', p_name));
   return jsonb_build_object('name', p_name, 'created_at', v_now);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -99,16 +97,14 @@ declare
   v_now    timestamptz := tenure.now();
   v_tenant integer := v_caller.tenant_id;
   v_bound  integer;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.refuse_agent(v_caller);
   perform tenure.check_name('login', p_login);
   if p_principal is not null then
     perform tenure.check_name('principal', p_principal);
-    if p_principal in ('execution', 'policy', 'reaper', 'scheduler') then
-      perform tenure.refuse('name_invalid', format('A principal cannot be named %s.', p_principal), 'So the database itself signs what it does.', 'Choose another name.');
-    end if;
   end if;
+  -- A login without a principal signs with its own name.
+  perform tenure.check_actor('name of a principal', coalesce(p_principal, p_login));
   if array_position(p_executors, null) is not null or array_position(p_kinds, null) is not null then
     perform tenure.refuse('name_blank', 'A list of the binding has an empty place.', 'Nobody can say what it would allow.', 'Leave it out.');
   end if;
@@ -138,9 +134,6 @@ begin
     jsonb_build_object('login', p_login, 'principal', p_principal, 'executors', p_executors, 'kinds', p_kinds, 'payload_access', p_payload_access));
   return jsonb_build_object('login', p_login, 'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_tenant),
     'principal', coalesce(p_principal, p_login), 'executors', p_executors, 'kinds', p_kinds, 'payload_access', p_payload_access);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;
 
@@ -153,7 +146,6 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_tenant integer;
-  v_state text; v_what text; v_why text; v_next text;
 begin
   perform tenure.refuse_agent(v_caller);
   perform tenure.check_not_own_login(v_caller, p_login, null);
@@ -168,8 +160,5 @@ begin
   perform tenure.offers_end(array[v_tenant], 'infinity');
   perform tenure.emit(v_now, v_tenant, 'login.unbound', v_caller.principal, null, p_login, jsonb_build_object('login', p_login));
   return jsonb_build_object('login', p_login, 'unbound', true);
-exception when others then
-  get stacked diagnostics v_state = returned_sqlstate, v_what = message_text, v_why = pg_exception_detail, v_next = pg_exception_hint;
-  return tenure.refusal(v_state, v_what, v_why, v_next);
 end
 $$;

@@ -1,5 +1,6 @@
 -- job_queue: all jobs as one table with the nine states. One branch per place, the state a literal or a column of that place,
--- so that a query for one state reads only where such jobs are.
+-- so that a query for one state reads only where such jobs are. What is taken off an attempt is what
+-- tenure.attempts_spent gives back.
 create or replace view tenure.job_queue with (security_invoker = true) as
 with waiting as not materialized (
   select r.job_id, r.state, r.due, r.attempts, r.run from tenure.ready r
@@ -29,16 +30,24 @@ select j.tenant_id, j.job_id, j.kind as job_kind, j.event_domain, p.state, j.sou
     select a.job_id, 'succeeded', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null, a.attempt::integer, a.result_ref, a.ended_at
       from tenure.attempts a where a.final and a.state = 'succeeded' and not exists (select from tenure.jobs c where c.job_id = a.job_id and c.cleaned_at is not null)
     union all
-    select a.job_id, 'failed', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null, a.attempt::integer, a.result_ref, a.ended_at
+    select a.job_id, 'failed', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null,
+           a.attempt - (a.outcome = 'released' or (a.outcome = 'expired' and a.started_at is null))::integer,
+           a.result_ref, a.ended_at
       from tenure.attempts a where a.final and a.state = 'failed' and not exists (select from tenure.jobs c where c.job_id = a.job_id and c.cleaned_at is not null)
     union all
-    select a.job_id, 'cancelled', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null, a.attempt::integer, a.result_ref, a.ended_at
+    select a.job_id, 'cancelled', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null,
+           a.attempt - (a.outcome = 'released' or (a.outcome = 'expired' and a.started_at is null))::integer,
+           a.result_ref, a.ended_at
       from tenure.attempts a where a.final and a.state = 'cancelled' and not exists (select from tenure.jobs c where c.job_id = a.job_id and c.cleaned_at is not null)
     union all
-    select a.job_id, 'dead_letter', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null, a.attempt::integer, a.result_ref, a.ended_at
+    select a.job_id, 'dead_letter', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null,
+           a.attempt - (a.outcome = 'released' or (a.outcome = 'expired' and a.started_at is null))::integer,
+           a.result_ref, a.ended_at
       from tenure.attempts a where a.final and a.state = 'dead_letter' and not exists (select from tenure.jobs c where c.job_id = a.job_id and c.cleaned_at is not null)
     union all
-    select c.job_id, 'cleaned', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null, a.attempt::integer, null, c.cleaned_at
+    select c.job_id, 'cleaned', a.ended_at, a.leased_at, a.started_at, a.ended_at, null, null,
+           a.attempt - (a.outcome = 'released' or (a.outcome = 'expired' and a.started_at is null))::integer,
+           null, c.cleaned_at
       from tenure.jobs c join tenure.attempts a on a.job_id = c.job_id and a.final where c.cleaned_at is not null
   ) p
   join tenure.jobs j on j.job_id = p.job_id;

@@ -39,7 +39,13 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Outcome {
-    let parsed = Cli::command().try_get_matches();
+    let mut command = Cli::command();
+    // Only the long form says more, and has to look at the machine for it.
+    if std::env::args_os().nth(1).is_some_and(|first| first == "--version") {
+        let zones = tenure::zones::current();
+        command = command.long_version(format!("{}\ntime zones {zones}", env!("CARGO_PKG_VERSION")));
+    }
+    let parsed = command.try_get_matches();
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, words(&matches))));
     let (cli, words) = match parsed {
         Ok(parsed) => parsed,

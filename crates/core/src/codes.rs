@@ -72,7 +72,7 @@ codes! {
     GATE_CLOSED                "gate_closed"                Some("TN001"), 503, EXIT_GATE_CLOSED,          "The gate for this work is closed.";
     KIND_UNKNOWN               "kind_unknown"               Some("TN002"), 422, EXIT_REFUSED,              "This kind has no policy, and strict mode is on.";
     NAME_BLANK                 "name_blank"                 Some("TN003"), 422, EXIT_REFUSED,              "A name is blank.";
-    NAME_INVALID               "name_invalid"               Some("TN004"), 422, EXIT_REFUSED,              "A name is too long or holds control characters.";
+    NAME_INVALID               "name_invalid"               Some("TN004"), 422, EXIT_REFUSED,              "A name is too long or holds characters that cannot be seen.";
     PAYLOAD_FORBIDDEN_KEY      "payload_forbidden_key"      Some("TN005"), 422, EXIT_REFUSED,              "The payload holds a key that says data or secrets.";
     PAYLOAD_TOO_LARGE          "payload_too_large"          Some("TN006"), 413, EXIT_REFUSED,              "The payload is larger than 8192 bytes.";
     PAYLOAD_NOT_OBJECT         "payload_not_object"         Some("TN007"), 422, EXIT_REFUSED,              "The payload is not a JSON object.";
@@ -91,7 +91,7 @@ codes! {
     ID_TAKEN                   "id_taken"                   Some("TN020"), 409, EXIT_REFUSED,              "A job with this id exists already.";
     ID_INVALID                 "id_invalid"                 Some("TN021"), 422, EXIT_REFUSED,              "The id is not a version 7 UUID near the current time.";
     TOKEN_REUSED               "token_reused"               Some("TN022"), 409, EXIT_REFUSED,              "This lease token was used before.";
-    BUSY_TRY_AGAIN             "busy_try_again"             Some("TN023"), 503, EXIT_REFUSED,              "The job kept moving while we looked for it.";
+    BUSY_TRY_AGAIN             "busy_try_again"             Some("TN023"), 503, EXIT_REFUSED,              "What the call needs is in use; nothing was changed.";
     BATCH_TOO_LARGE            "batch_too_large"            Some("TN024"), 413, EXIT_REFUSED,              "The batch has too many rows.";
     CONFIG_UNKNOWN             "config_unknown"             Some("TN025"), 404, EXIT_NOT_FOUND,            "There is no such configuration key.";
     CONFIG_INVALID             "config_invalid"             Some("TN026"), 422, EXIT_REFUSED,              "The value does not fit the configuration key.";
@@ -148,6 +148,9 @@ codes! {
     TARGET_UNKNOWN             "target_unknown"             Some("TN077"), 422, EXIT_REFUSED,              "No approval rule knows the target.";
     RUNBOOK_REQUIRED           "runbook_required"           Some("TN078"), 422, EXIT_REFUSED,              "The approval that the plan needs asks for a runbook.";
     EVIDENCE_KEY_MISSING       "evidence_key_missing"       Some("TN079"), 409, EXIT_REFUSED,              "There is no key to sign evidence with.";
+    PARENT_CYCLE               "parent_cycle"               Some("TN080"), 422, EXIT_REFUSED,              "A job would be its own ancestor.";
+    REQUEST_KEY_REUSED         "request_key_reused"         Some("TN081"), 422, EXIT_REFUSED,              "The Idempotency-Key was used for another request.";
+    REQUEST_UNDER_WAY          "request_under_way"          Some("TN082"), 409, EXIT_REFUSED,              "A request with this Idempotency-Key is being carried out.";
     SCHEMA_MISSING             "schema_missing"             None,          503, EXIT_SCHEMA,               "The database has no Tenure schema.";
     SCHEMA_TOO_OLD             "schema_too_old"             None,          503, EXIT_SCHEMA,               "The schema is older than this program supports.";
     SCHEMA_TOO_NEW             "schema_too_new"             None,          503, EXIT_SCHEMA,               "The schema is newer than this program supports.";
@@ -167,6 +170,7 @@ codes! {
     REQUEST_INVALID            "request_invalid"            None,          400, EXIT_USAGE,                "The request cannot be read.";
     REQUEST_TOO_LARGE          "request_too_large"          None,          413, EXIT_REFUSED,              "The body of the request is too large.";
     REQUEST_TIMEOUT            "request_timeout"            None,          408, EXIT_REFUSED,              "The request did not come in time.";
+    ANSWER_NOT_KEPT            "answer_not_kept"            None,          409, EXIT_REFUSED,              "The request was carried out before, and its answer is not kept.";
     SERVER_BUSY                "server_busy"                None,          503, EXIT_REFUSED,              "The server has no room or no time for this now.";
     MEDIA_TYPE_UNSUPPORTED     "media_type_unsupported"     None,          415, EXIT_USAGE,                "The body is not said to be JSON.";
     PATH_UNKNOWN               "path_unknown"               None,          404, EXIT_NOT_FOUND,            "There is nothing at this path.";

@@ -2,7 +2,8 @@
 //!
 //! Everything here is a function of its arguments: no clock, no randomness, no input or output. Where PostgreSQL must
 //! decide the same question, the files in `testdata/` bind both sides. Calendars and time zones come from croner and jiff, with
-//! the data of time zones inside the program; the clock, the zone and the files of the machine are never asked.
+//! the data of time zones inside the program, unless a caller installs newer data; the clock, the zone and the files of the
+//! machine are never asked.
 //!
 //! | question | module |
 //! |---|---|
@@ -15,6 +16,7 @@
 //! | what may a payload hold? | [`payload`] |
 //! | what is hidden in an error text? | [`masking`] |
 //! | which refusals exist? | [`codes`] |
+//! | what is the next step called here? | [`hints`] |
 //! | what is a valid name, and what did you mean? | [`names`] |
 //! | what do priorities mean? | [`priority`] |
 //! | how much is too much? | [`limits`] |
@@ -26,6 +28,7 @@ pub mod backoff;
 pub mod codes;
 pub mod evidence;
 pub mod execution_transitions;
+pub mod hints;
 pub mod limits;
 pub mod masking;
 pub mod names;

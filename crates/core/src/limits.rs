@@ -28,6 +28,8 @@ limits! {
     REF_CHARS_MAX: usize = 500, "ref_chars_max";
     /// Characters of an idempotency, affinity or concurrency key.
     KEY_CHARS_MAX: usize = 255, "key_chars_max";
+    /// Bytes of an answer that is kept for a repeated request; of a larger one only that it was given.
+    ANSWER_BYTES_MAX: usize = 1_048_576, "answer_bytes_max";
     /// Bytes of a stored error message, after masking; longer ones are cut.
     ERROR_MESSAGE_BYTES_MAX: usize = 4000, "error_message_bytes_max";
     /// Bytes of a result summary, measured uncompressed as a payload is; larger results belong in an artifact.
@@ -36,6 +38,10 @@ limits! {
     PROGRESS_BYTES_MAX: usize = 1024, "progress_bytes_max";
     /// Bytes of metadata on a record.
     METADATA_BYTES_MAX: usize = 8192, "metadata_bytes_max";
+    /// The exponent of a number in JSON, up or down: the range of a double. PostgreSQL writes such a number out.
+    NUMBER_EXPONENT_MAX: i64 = 308, "number_exponent_max";
+    /// How long a payload may be with its numbers written out; a longer one is shown as the text that was sent.
+    SHOWN_BYTES_MAX: i64 = 65536, "shown_bytes_max";
     /// The longest lease a kind's policy may allow: one day.
     LEASE_SECONDS_MAX: i64 = 86_400, "lease_seconds_max";
     /// The most attempts a kind's policy may allow.
@@ -130,4 +136,6 @@ limits! {
     HAND_OVER_STEPS_MAX: i64 = 100, "hand_over_steps_max";
     /// Lines about the progress of one step in the story of its execution; what comes after them only its job knows.
     STEP_PROGRESS_LINES_MAX: i64 = 100, "step_progress_lines_max";
+    /// How long a request to the server waits for a lock before it is answered with `busy_try_again`, in milliseconds.
+    REQUEST_LOCK_WAIT_MS_MAX: i64 = 2000, "request_lock_wait_ms_max";
 }

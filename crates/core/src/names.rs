@@ -8,6 +8,13 @@ const INVISIBLE: [char; 7] = [
     '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{00ad}', '\u{180e}',
 ];
 
+/// Whether a character has no shape of its own, or changes the direction of the text around it. Two names that differ by
+/// one of these look alike.
+fn is_deceptive(c: char) -> bool {
+    INVISIBLE.contains(&c)
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2061}'..='\u{2069}')
+}
+
 /// Whether a reader would see nothing: empty, or only spaces of any kind, tabs, newlines and invisible characters.
 ///
 /// ```
@@ -22,8 +29,8 @@ pub fn is_blank(text: &str) -> bool {
 
 /// Checks a name that will be stored. `field` says which one, as the caller knows it.
 ///
-/// Refuses a NUL (`text_invalid`), a blank name (`name_blank`), control characters, and more than `chars_max`
-/// characters (`name_invalid`), in this order.
+/// Refuses a NUL (`text_invalid`), a blank name (`name_blank`), control characters, more than `chars_max` characters, and
+/// zero-width and bidirectional characters (`name_invalid`), in this order.
 ///
 /// ```
 /// use tenure_core::{codes, limits::NAME_CHARS_MAX, names};
@@ -32,6 +39,20 @@ pub fn is_blank(text: &str) -> bool {
 /// assert!(names::check("kind", "\t", NAME_CHARS_MAX).unwrap_err().is(codes::NAME_BLANK));
 /// ```
 pub fn check(field: &str, text: &str, chars_max: usize) -> Result<(), Refusal> {
+    check_text(field, text, chars_max)?;
+    if let Some(c) = text.chars().find(|c| is_deceptive(*c)) {
+        return Err(Refusal::new(
+            codes::NAME_INVALID,
+            format!("The {field} holds the character {}.", c.escape_unicode()),
+            "Zero-width characters and those that change the direction of text make names that look alike.",
+            "Remove it.",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks a text that is read and never compared: as a name, but any printable character may stand in it.
+pub fn check_text(field: &str, text: &str, chars_max: usize) -> Result<(), Refusal> {
     if text.contains('\0') {
         return Err(Refusal::new(
             codes::TEXT_INVALID,

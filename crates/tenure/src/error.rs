@@ -106,7 +106,8 @@ impl From<tokio_postgres::Error> for Error {
     }
 }
 
-/// The value of a `jsonb` function, or the refusal it carries.
+/// The value of a `try_` function, or the refusal it carries. The functions without `try_` raise what they refuse, but for a
+/// deadline that has passed: the move of the job to the dead letters has to stand.
 ///
 /// ```
 /// let refused = serde_json::json!({"refused": true, "code": "job_not_found", "what": "There is no such job."});

@@ -1,8 +1,8 @@
 //! Tenure on PostgreSQL: work that must not be lost, must not run twice by accident, and must not run without
 //! permission.
 //!
-//! [`Client`] puts work in and waits for it, [`worker`] runs it, [`mod@schedules`] lets it come by itself, [`testing`] helps
-//! to test all of them.
+//! [`Client`] puts work in and waits for it, [`worker`] runs it, [`mod@schedules`] lets it come by itself, [`services`]
+//! rescue what a dead worker held and start what is scheduled, [`testing`] helps to test all of them.
 //!
 //! All of it is SQL in the schema `tenure`; this crate carries that SQL, applies it ([`mod@migrate`]) and calls it
 //! ([`store`]), with refusals as typed errors ([`Error`]).
@@ -11,6 +11,7 @@ pub mod client;
 pub mod error;
 pub mod evidence;
 pub mod executions;
+mod init;
 #[cfg(feature = "metrics")]
 pub mod measure;
 #[cfg(not(feature = "metrics"))]
@@ -29,9 +30,11 @@ pub mod traces;
 #[cfg(not(feature = "opentelemetry"))]
 mod traces;
 pub mod worker;
+pub mod zones;
 
 pub use client::{Client, JobEnd, NewJob, enqueue_in, enqueue_many_in};
 pub use error::{Error, Result};
+pub use init::init;
 pub use migrate::migrate;
 pub use pool::Pool;
 pub use tenure_core as core;

@@ -26,16 +26,19 @@ const LIST: &[Column] = &[
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Event {
-    /// List events in the order in which they can be consumed, oldest first
+    /// List the newest events, in the order in which they can be consumed: oldest first
     #[command(visible_alias = "ls")]
     List(List),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Only what came after this cursor
+    /// Only what came after this cursor, from there on
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
+    /// Begin with the oldest event instead
+    #[arg(long, conflicts_with = "after")]
+    oldest: bool,
     /// Only events of this kind, such as job.succeeded
     #[arg(long, short, value_name = "KIND")]
     kind: Option<String>,
@@ -67,11 +70,13 @@ impl Event {
 impl List {
     async fn run(self, mut session: Session) -> Outcome {
         let limit = self.limit.read("limit")?;
+        let newest = self.after.is_none() && !self.oldest;
         let mut filter = EventFilter {
             after: self.after,
             limit: Some(limit),
             kind: self.kind,
             subject: self.subject,
+            newest,
         };
         loop {
             let events = session
@@ -85,6 +90,12 @@ impl List {
                 let last = rows.last().map(|row| shown("cursor", &row["cursor"]));
                 print(&session, rows)?;
                 return match last {
+                    Some(_) if !whole && newest => {
+                        session
+                            .out
+                            .note("There may be older ones: -n shows more, --oldest begins with the first.");
+                        tell_lag(&mut session).await
+                    }
                     Some(cursor) if !whole => {
                         session.out.note(&format!("There may be more: --after {cursor}"));
                         Ok(())
@@ -93,6 +104,8 @@ impl List {
                 };
             }
             follow(&session, &rows)?;
+            // What comes after an empty page comes after nothing: none of it may be passed over.
+            filter.newest = false;
             match rows.last().and_then(|row| row["cursor"].as_str()) {
                 Some(cursor) => filter.after = Some(cursor.to_owned()),
                 None => tokio::time::sleep(POLL).await,

@@ -10,14 +10,15 @@ use tenure_core::{Refusal, codes};
 use tokio_postgres::Transaction;
 
 use crate::connect::Session;
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
 use crate::http::random_key;
-use crate::output::{Column, Format};
+use crate::output::{Column, Format, json_of};
 use crate::remote::{self, Remote};
 use crate::values::Moment;
 
 const LIST: &[Column] = &[
     Column("PREFIX", "prefix"),
+    Column("OF", "of"),
     Column("PRINCIPAL", "principal"),
     Column("KIND", "kind"),
     Column("STATE", "state"),
@@ -31,10 +32,10 @@ const LIST: &[Column] = &[
 pub(crate) enum Key {
     /// Make a key for a principal, and show it once
     Create(Box<Create>),
-    /// List the keys of the tenant
+    /// List the keys of the tenant, and those of the whole installation if you may see them
     #[command(visible_alias = "ls")]
     List {
-        /// Those of the whole installation instead
+        /// Those of the whole installation only
         #[arg(long)]
         installation: bool,
     },
@@ -89,12 +90,14 @@ impl Key {
         match self {
             Key::Create(create) => create.run(session).await,
             Key::List { installation } => {
-                let rows = session
-                    .together(remote::key_list().for_installation(installation), async |tx| {
-                        reach(tx, installation).await?;
-                        principals::key_list(tx).await
-                    })
-                    .await?;
+                let mut rows = Vec::new();
+                if !installation {
+                    rows.extend(list(&mut session, false).await?);
+                }
+                match list(&mut session, true).await {
+                    Err(Failure::Refused(refusal)) if !installation && refusal.is(codes::NOT_PERMITTED) => {}
+                    more => rows.extend(more?),
+                }
                 session.out.list(LIST, &rows, &["prefix"], "There is no key.")
             }
             Key::Revoke { prefix, installation } => {
@@ -110,6 +113,24 @@ impl Key {
             }
         }
     }
+}
+
+/// The keys of the tenant, or of the whole installation.
+async fn list(session: &mut Session, installation: bool) -> Outcome<Vec<Value>> {
+    let keys = session
+        .together(remote::key_list().for_installation(installation), async |tx| {
+            reach(tx, installation).await?;
+            principals::key_list(tx).await
+        })
+        .await?;
+    let of = if installation { "installation" } else { "tenant" };
+    keys.iter()
+        .map(|key| {
+            let mut row = json_of(key)?;
+            row["of"] = Value::from(of);
+            Ok(row)
+        })
+        .collect()
 }
 
 impl Create {

@@ -109,6 +109,9 @@ pub(crate) struct Set {
     /// Jobs of it that are held at once, over all workers; no limit: --default concurrency_max
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     concurrency_max: Option<Number>,
+    /// How long a job keeps its idempotency key after its end; until its end: --default key_keep_seconds
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    key_keep_seconds: Option<Number>,
     /// When a finished job is cleaned
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     retention_seconds: Option<Number>,
@@ -211,6 +214,7 @@ impl Set {
             ("run_timeout_seconds", &self.run_timeout_seconds),
             ("retention_seconds", &self.retention_seconds),
             ("concurrency_max", &self.concurrency_max),
+            ("key_keep_seconds", &self.key_keep_seconds),
         ];
         let mut policy: Map<String, Value> = self
             .defaults

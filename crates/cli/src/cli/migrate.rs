@@ -10,9 +10,12 @@ use crate::output::Output;
 
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
-    /// Print the SQL instead of applying it
+    /// Print the SQL that would change this database instead of applying it; nothing when it is up to date
     #[arg(long, conflicts_with_all = ["roles", "check"])]
     print: bool,
+    /// With --print: all of it, whatever the database has; needs no database
+    #[arg(long, requires = "print")]
+    all: bool,
     /// Print the SQL that makes the database roles, for an administrator to apply
     #[arg(long, conflicts_with = "check")]
     roles: bool,
@@ -22,27 +25,44 @@ pub(crate) struct Migrate {
     /// Apply functions and views even if they are there already
     #[arg(long, conflicts_with_all = ["print", "roles", "check"])]
     force: bool,
+    /// The database was restored from a copy of its files (a snapshot of the disk): begin a new epoch of the event stream
+    #[arg(long, conflicts_with_all = ["print", "roles", "check"])]
+    restored: bool,
 }
 
 impl Migrate {
     pub(super) async fn run(self, place: Place, out: Output) -> Outcome {
-        if self.print {
+        if self.print && self.all {
             return out.text(&migrate::print());
         }
         if self.roles {
             return out.text(&migrate::print_roles());
         }
         let url = place.url().await?;
+        if self.print {
+            return print(&url, out).await;
+        }
         if self.check {
             return check(&url, out).await;
         }
         let options = migrate::Options {
             force: self.force,
+            restored: self.restored,
             ..Default::default()
         };
         let report = apply(&url, out, &options).await?;
         out.done(&sentence(&report), &report, &["version"])
     }
+}
+
+async fn print(url: &str, out: Output) -> Outcome {
+    let client = tenure::pool::connect(url).await?;
+    let script = migrate::print_pending(&client).await?;
+    if script.is_empty() {
+        out.note("The schema is up to date: a migration would change nothing.");
+        return Ok(());
+    }
+    out.text(&script)
 }
 
 async fn check(url: &str, out: Output) -> Outcome {

@@ -48,6 +48,7 @@ use crate::remote::{Reach, reach_of};
 pub(crate) use errors::page as error_page;
 pub(crate) use evidence::ensure_evidence_key;
 pub(crate) use gate::open_all as open_all_gates;
+pub(crate) use health::zones_shown;
 pub(crate) use key::first_key;
 pub(crate) use migrate::{apply as migrate_to, sentence as migrated_sentence};
 pub(crate) use serve::{LISTEN, listen};

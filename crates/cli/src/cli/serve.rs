@@ -1,14 +1,14 @@
 //! `tenure serve`: the API for programs in any language, on a database that is there.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
-use tenure::Pool;
-use tenure::pool::PoolOptions;
-use tenure::services::{archive, executions, reaper, retention, scheduler, subscriptions};
+use tenure::services::reaper;
+use tenure::zones;
 use tenure_core::codes;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -17,12 +17,12 @@ use tokio::task::JoinSet;
 use super::ensure_evidence_key;
 use crate::connect::Place;
 use crate::errors::{Outcome, refuse};
-use crate::http::{self, Certificates, Limits, Server};
+use crate::http::{self, Certificates, HEALTH_CONNECTIONS, Limits, Manners, Pools, Server};
 use crate::logs;
 use crate::output::{Format, Output};
 use crate::settings::{Flags, Settings, masked};
 use crate::stop::{Stop, closed};
-use crate::webhooks;
+use crate::webhooks::{self, Reach};
 
 /// Where the API is, unless somebody says otherwise.
 pub(crate) const LISTEN: &str = "127.0.0.1:7373";
@@ -54,6 +54,10 @@ impl Serve {
         for warning in settings.warnings() {
             tracing::warn!("{warning}");
         }
+        let zones = match settings.text("zoneinfo") {
+            Some(directory) => zones::use_directory(Path::new(directory))?,
+            None => zones::current(),
+        };
         // Where there is a certificate, SIGHUP is for that.
         let mut stop = match certificates {
             Some(_) => Stop::listen_but_for_hang_up()?,
@@ -66,13 +70,12 @@ impl Serve {
         if let Some(key_id) = ensure_evidence_key(&mut session).await? {
             tracing::info!(key_id, "made a key that signs evidence");
         }
+        session.sql(async |tx| reaper::notice_restore(tx).await).await?;
         drop(session);
-        let connections_max = settings.value("connections")?;
-        let options = PoolOptions {
-            connections_max,
-            ..Default::default()
-        };
-        let pool = Pool::new(&url, &options)?;
+        let (connections, service_connections) =
+            (settings.value("connections")?, settings.value("service_connections")?);
+        let pools = Pools::new(&url, connections, service_connections)?;
+        let pool = pools.services.clone();
         let listener = listen(settings.value("listen")?).await?;
         let address = listener.local_addr()?;
         let scheme = if certificates.is_some() { "https" } else { "http" };
@@ -90,27 +93,25 @@ impl Serve {
         if let Some(address) = metrics_address.filter(|address| !address.ip().is_loopback()) {
             tracing::warn!("The metrics at {address} can be read by whoever reaches it: they name tenants and kinds.");
         }
-        let limits = within_descriptors(settings.limits()?, connections_max);
+        let limits = within_descriptors(
+            settings.limits()?,
+            connections + service_connections + HEALTH_CONNECTIONS,
+        );
+        let reach: Reach = settings.value("webhook_allow")?;
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
         if !settings.value::<bool>("no_services")? {
-            let (reaping, sweeping) = (pool.clone(), pool.clone());
-            let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended.clone()));
-            services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
-            services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
-            let (planning, planning_end) = (pool.clone(), closed(ended.clone()));
-            services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
-            let (archiving, archive_end) = (pool.clone(), closed(ended.clone()));
-            services.spawn(async move { archive::run(&archiving, archive::INTERVAL, archive_end).await });
-            let (ticking, ticking_end) = (pool.clone(), closed(ended.clone()));
-            services.spawn(async move { executions::run(&ticking, executions::INTERVAL, ticking_end).await });
-            let (telling, sending) = (pool.clone(), pool.clone());
-            let (telling_end, sending_end) = (closed(ended.clone()), closed(ended.clone()));
-            services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
-            services.spawn(webhooks::run(sending, settings.value("webhook_allow")?, sending_end));
+            services.spawn(tenure::services::run(pool.clone(), closed(ended.clone())));
+            let (sending, sending_end) = (pool.clone(), closed(ended.clone()));
+            services.spawn(webhooks::run(sending, reach.clone(), sending_end));
         }
         let listen_url = settings.text("listen_url").unwrap_or(&url);
-        let server = Server::new(pool.clone(), listen_url, limits);
+        let manners = Manners {
+            webhooks: reach,
+            hsts_seconds: settings.hsts_seconds()?,
+        };
+        let server = Server::new(pools, listen_url, limits, manners);
+        let ended_with = server.clone();
         if let Some(listener) = metrics {
             let (server, end) = (server.clone(), closed(ended.clone()));
             services.spawn(async move {
@@ -130,7 +131,7 @@ impl Serve {
             }
             _ => out.text(&format!("ready: {ready}"))?,
         }
-        tracing::info!(%address, tls = scheme == "https", version = env!("CARGO_PKG_VERSION"), "serving");
+        tracing::info!(%address, tls = scheme == "https", version = env!("CARGO_PKG_VERSION"), %zones, "serving");
         stop.asked().await;
         tracing::info!("asked to stop: what has begun is finished");
         drop(ending);
@@ -139,7 +140,7 @@ impl Serve {
             // Who asks twice does not want to wait.
             () = stop.asked() => {}
         }
-        pool.close();
+        ended_with.close();
         Ok(())
     }
 }

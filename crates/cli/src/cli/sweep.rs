@@ -47,9 +47,18 @@ impl Sweep {
             .await?;
         let mut answer = json_of(&swept)?;
         if self.partitions {
-            // A transaction of its own: its locks should be short.
-            let upkeep = session.sql(async |tx| retention::partition_upkeep(tx).await).await?;
-            answer["partitions"] = json_of(&upkeep)?;
+            // A transaction for each table: its locks should be short.
+            let mut kept = retention::Kept::default();
+            for table in retention::PARTITIONED {
+                let of_table = session
+                    .sql(async |tx| retention::partition_upkeep(tx, Some(table)).await)
+                    .await?;
+                kept.made.extend(of_table.made);
+                kept.dropped.extend(of_table.dropped);
+                kept.waiting.extend(of_table.waiting);
+                kept.gave_way |= of_table.gave_way;
+            }
+            answer["partitions"] = json_of(&kept)?;
         }
         let part = |field: &str| shown("", &answer[field]);
         let mut sentence = format!(

@@ -12,7 +12,6 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use tenure::private::{Cluster, ClusterOptions, PrivateError};
-use tenure::services::{archive, executions, reaper, retention, scheduler, subscriptions};
 use tenure::{Pool, pool::PoolOptions};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
@@ -22,7 +21,7 @@ use tokio::task::JoinSet;
 use crate::cli::{ensure_evidence_key, migrate_to, migrated_sentence, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant};
 use crate::errors::{Failure, Outcome, refuse};
-use crate::http::{self, Limits, Server};
+use crate::http::{self, Limits, Manners, Pools, Server};
 use crate::output::{Format, Output, step};
 use crate::settings::masked;
 use crate::stop::{Stop, closed};
@@ -184,25 +183,19 @@ impl Running {
         let pool = Pool::new(url, &options)?;
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
-        let (reaping, sweeping) = (pool.clone(), pool.clone());
-        let (reaper_end, retention_end) = (closed(ended.clone()), closed(ended.clone()));
-        services.spawn(async move { reaper::run(&reaping, reaper::INTERVAL, reaper_end).await });
-        services.spawn(async move { retention::run(&sweeping, retention::INTERVAL, retention_end).await });
-        let (planning, planning_end) = (pool.clone(), closed(ended.clone()));
-        services.spawn(async move { scheduler::run(&planning, scheduler::INTERVAL, planning_end).await });
-        let (archiving, archive_end) = (pool.clone(), closed(ended.clone()));
-        services.spawn(async move { archive::run(&archiving, archive::INTERVAL, archive_end).await });
-        let (ticking, ticking_end) = (pool.clone(), closed(ended.clone()));
-        services.spawn(async move { executions::run(&ticking, executions::INTERVAL, ticking_end).await });
-        let (telling, telling_end) = (pool.clone(), closed(ended.clone()));
-        services.spawn(async move { subscriptions::run(&telling, subscriptions::INTERVAL, telling_end).await });
+        services.spawn(tenure::services::run(pool.clone(), closed(ended.clone())));
         services.spawn(webhooks::run(
             pool.clone(),
             Reach::this_machine(),
             closed(ended.clone()),
         ));
         if let Some(listener) = api.listener {
-            let server = Server::new(Pool::new(url, &PoolOptions::default())?, url, Limits::default());
+            let pools = Pools::new(url, PoolOptions::default().connections_max, CONNECTIONS_MAX)?;
+            let manners = Manners {
+                webhooks: Reach::this_machine(),
+                ..Manners::default()
+            };
+            let server = Server::new(pools, url, Limits::default(), manners);
             let end = closed(ended.clone());
             services.spawn(http::serve(server, listener, None, end));
         }

@@ -4,6 +4,7 @@ mod usage;
 
 use std::io::{self, ErrorKind, Write};
 
+use tenure_core::hints::{self, Surface};
 use tenure_core::{Code, Refusal, codes};
 
 pub(crate) use usage::refusal_of;
@@ -52,7 +53,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Tells the user, and answers the exit code. With `--json` a refusal is the answer, so it goes where answers go:
-/// to standard output, in the form that the SQL functions give it.
+/// to standard output, in the form that the `try_` functions of SQL give it.
 pub(crate) fn tell(failure: &Failure, json: bool) -> u8 {
     match failure {
         Failure::Told(code) => *code,
@@ -70,6 +71,7 @@ pub(crate) fn tell(failure: &Failure, json: bool) -> u8 {
             codes::EXIT_UNEXPECTED
         }
         Failure::Refused(refusal) => {
+            let refusal = &at_the_prompt(refusal);
             // Nobody is left to tell when this fails.
             let _ = if json {
                 let line = serde_json::to_string(refusal).unwrap_or_else(|_| refusal.to_string());
@@ -79,6 +81,14 @@ pub(crate) fn tell(failure: &Failure, json: bool) -> u8 {
             };
             refusal.exit_code()
         }
+    }
+}
+
+/// The refusal with its next step as a command.
+fn at_the_prompt(refusal: &Refusal) -> Refusal {
+    Refusal {
+        next: hints::on(Surface::Command, &refusal.next),
+        ..refusal.clone()
     }
 }
 

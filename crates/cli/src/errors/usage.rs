@@ -6,6 +6,16 @@ use tenure_core::{Refusal, codes, names};
 
 use crate::cli::Cli;
 
+/// What options are called elsewhere, and here: a command that has the second is meant by the first.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("delay", "due"),
+    ("run-at", "due"),
+    ("schedule-at", "due"),
+    ("scheduled-at", "due"),
+    ("max-attempts", "attempts-max"),
+    ("idempotency-key", "key"),
+];
+
 /// The refusal for what the parser found. Suggestions of the parser become the next step.
 pub(crate) fn refusal_of(error: &Error) -> Refusal {
     if error.kind() == ErrorKind::InvalidUtf8 {
@@ -23,6 +33,11 @@ pub(crate) fn refusal_of(error: &Error) -> Refusal {
     let what = what(error).unwrap_or_else(|| headline(&rendered));
     let usage = usage_line(&rendered);
     let next = next(error, usage.as_deref());
+    // With a suggestion of its own the parser writes that into the line.
+    let plain = (error.kind() == ErrorKind::UnknownArgument)
+        .then(|| plain_usage(usage.as_deref()?))
+        .flatten();
+    let usage = plain.or(usage);
     let why = usage.map_or_else(
         || "The command line cannot be understood.".to_owned(),
         |usage| format!("The usage is: {usage}"),
@@ -84,13 +99,10 @@ fn usage_line(rendered: &str) -> Option<String> {
 }
 
 fn next(error: &Error, usage: Option<&str>) -> String {
-    let suggested = [
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedValue,
-    ];
+    let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     let suggestion = suggested.iter().find_map(|kind| as_text(error.get(*kind)?));
-    match suggestion.or_else(|| nearest_command(error, usage?)) {
+    let suggestion = suggestion.or_else(|| nearest_command(error, usage?));
+    match suggestion.or_else(|| nearest_option(error, usage?)) {
         Some(word) => format!("Did you mean {word}? --help shows all."),
         None if error.get(ContextKind::ValidSubcommand).is_some() => {
             let words: Vec<String> = usage
@@ -112,9 +124,42 @@ fn nearest_command(error: &Error, usage: &str) -> Option<String> {
     names::nearest(&word, names).map(|name| format!("'{name}'"))
 }
 
+/// The option of this command that is meant by one it does not have: its own come first, then those of every command. The
+/// parser would also suggest what only other commands have.
+fn nearest_option(error: &Error, usage: &str) -> Option<String> {
+    let word = as_text(error.get(ContextKind::InvalidArg)?)?;
+    let word = word.strip_prefix("--")?.split('=').next()?;
+    let command = command_of(usage)?;
+    let options = |global: bool| {
+        let shown = command
+            .get_arguments()
+            .filter(move |it| it.is_global_set() == global && !it.is_hide_set());
+        shown.filter_map(|it| it.get_long()).collect::<Vec<_>>()
+    };
+    let own = options(false);
+    let elsewhere = ELSEWHERE.iter().filter(|(_, here)| own.contains(here));
+    let exactly = elsewhere.clone().find(|(there, _)| *there == word);
+    let nearly = || {
+        let there = names::nearest(word, elsewhere.clone().map(|(there, _)| *there))?;
+        elsewhere.clone().find(|(it, _)| *it == there)
+    };
+    let found = exactly
+        .map(|(_, here)| *here)
+        .or_else(|| names::nearest(word, own.iter().copied()))
+        .or_else(|| nearly().map(|(_, here)| *here))
+        .or_else(|| names::nearest(word, options(true)));
+    found.map(|name| format!("--{name}"))
+}
+
+/// How a command is used, without what was typed.
+fn plain_usage(usage: &str) -> Option<String> {
+    usage_line(&command_of(usage)?.render_usage().to_string())
+}
+
 /// The command that a usage line is about.
 fn command_of(usage: &str) -> Option<Command> {
     let mut command = Cli::command();
+    command.build();
     for name in usage
         .split_whitespace()
         .skip(1)

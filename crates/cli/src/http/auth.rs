@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath};
 use axum::http::header;
 use axum::http::request::Parts;
 use percent_encoding::percent_decode;
@@ -19,9 +19,13 @@ use super::Server;
 use super::observed::traceparent_of;
 use super::problem::Problem;
 use super::request_log::Asker;
+use super::requests::Keyed;
 
 /// Names the tenant, for keys that belong to none.
 pub(super) const TENANT_HEADER: &str = "tenure-tenant";
+
+/// The tenant of who names none.
+const DEFAULT_TENANT: &str = "default";
 
 /// How long a key that was checked is remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);
@@ -41,13 +45,49 @@ pub(crate) struct Caller {
     pub(super) via: String,
     /// The trace of the request, for the jobs that it makes.
     pub(super) traceparent: Option<String>,
+    /// The request, if it has a key.
+    pub(super) keyed: Option<Arc<Keyed>>,
+    /// The name of the tenant it acts in, as far as it is known before the database is asked.
+    pub(super) home: Arc<str>,
+    /// The one row that it changes and may have to wait for, where it names one.
+    pub(super) row: Option<String>,
+    /// The one kind of jobs that it enqueues.
+    pub(super) kind: Option<String>,
+    /// It has connections of its own.
+    pub(super) is_health_check: bool,
 }
 
 impl Caller {
-    /// The same caller, who asks for every tenant at once.
+    /// The same caller, for calls that are no part of a request with a key.
+    pub(super) fn apart(&self) -> Caller {
+        Caller {
+            keyed: None,
+            ..self.clone()
+        }
+    }
+
+    /// The same caller, who enqueues jobs of one kind, or just the job with this key.
+    pub(super) fn about_job(self, kind: &str, key: Option<&str>) -> Caller {
+        Caller {
+            row: key.map(|key| format!("the job with key {key:?} of kind {kind:?}")),
+            kind: Some(kind.to_owned()),
+            ..self
+        }
+    }
+
+    /// The same caller, who submits the execution with this key.
+    pub(super) fn about_execution(self, key: Option<&str>) -> Caller {
+        Caller {
+            row: key.map(|key| format!("the execution with key {key:?}")),
+            ..self
+        }
+    }
+
+    /// The same caller, who asks for every tenant at once how the server does.
     pub(super) fn everywhere(&self) -> Caller {
         Caller {
             tenant: Some("*".to_owned()),
+            is_health_check: true,
             ..self.clone()
         }
     }
@@ -62,7 +102,7 @@ impl FromRequestParts<Arc<Server>> for Caller {
             .get::<ConnectInfo<SocketAddr>>()
             .map(|info| info.0.ip());
         let key = presented(parts)?;
-        let key_id = server.keys.check(server, &key, address).await?;
+        let Known { key_id, home, .. } = server.keys.check(server, &key, address).await?;
         if let Some(asker) = parts.extensions.get::<Asker>() {
             asker.is(key.prefix());
         }
@@ -71,13 +111,26 @@ impl FromRequestParts<Arc<Server>> for Caller {
             None => None,
         };
         let from = address.map_or_else(String::new, |address| format!(" {address}"));
+        // A key of the installation names its tenant; the default one is meant else.
+        let home = home.unwrap_or_else(|| tenant.as_deref().unwrap_or(DEFAULT_TENANT).into());
         Ok(Caller {
             key_id,
+            home,
+            row: row_of(parts),
+            kind: None,
+            is_health_check: false,
             tenant,
             via: format!("{} {}{from}", parts.method, parts.uri.path()),
             traceparent: traceparent_of(&parts.headers),
+            keyed: parts.extensions.get::<Arc<Keyed>>().cloned(),
         })
     }
+}
+
+/// What a request changes that names it in its path.
+fn row_of(parts: &Parts) -> Option<String> {
+    let names_one = parts.extensions.get::<MatchedPath>()?.as_str().contains('{');
+    (names_one && !parts.method.is_safe()).then(|| parts.uri.path().to_owned())
 }
 
 fn presented(parts: &Parts) -> Result<ApiKey, Problem> {
@@ -86,7 +139,7 @@ fn presented(parts: &Parts) -> Result<ApiKey, Problem> {
             codes::UNAUTHENTICATED,
             "The request has no key.",
             "Every call but /healthz, /readyz and the documentation takes one.",
-            "Send it: Authorization: Bearer tnr_… Make one with tenure key create.",
+            "Send it: Authorization: Bearer tnr_… An admin makes one: POST /v1/keys.",
         ));
     };
     let text = value.to_str().unwrap_or_default();
@@ -120,8 +173,15 @@ fn tenant_of(header: &[u8]) -> Result<String, Problem> {
 
 /// The prefix of a key, and the digest of its secret.
 type Secret = (String, [u8; 32]);
-/// The id of a key, and until when it is remembered.
-type Known = (Uuid, Instant);
+/// A key that was checked.
+#[derive(Debug, Clone)]
+struct Known {
+    key_id: Uuid,
+    /// The tenant it belongs to; none: the installation.
+    home: Option<Arc<str>>,
+    /// How long this is remembered.
+    until: Instant,
+}
 
 /// What is known about keys.
 #[derive(Default)]
@@ -136,14 +196,12 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    async fn check(&self, server: &Server, key: &ApiKey, address: Option<IpAddr>) -> Result<Uuid, Problem> {
+    async fn check(&self, server: &Server, key: &ApiKey, address: Option<IpAddr>) -> Result<Known, Problem> {
         let now = Instant::now();
         let secret = (key.prefix().to_owned(), key.digest());
-        let known = lock(&self.known).get(&secret).copied();
-        if let Some((key_id, until)) = known
-            && now < until
-        {
-            return Ok(key_id);
+        let known = lock(&self.known).get(&secret).cloned();
+        if let Some(known) = known.filter(|known| now < known.until) {
+            return Ok(known);
         }
         let address = address.map(network);
         let wrong = address.map_or(0, |address| self.wrong_from(address, now));
@@ -154,15 +212,21 @@ impl Keys {
         };
         let connection = server.pool.get().await?;
         if let Some(key_id) = principals::key_check(&*connection, &secret.0, &secret.1).await? {
+            let found = Known {
+                key_id,
+                home: principals::key_home(&*connection, key_id).await?.map(Arc::from),
+                until: now + REMEMBERED,
+            };
             let mut known = lock(&self.known);
             if known.len() >= REMEMBERED_MAX {
-                known.retain(|_, (_, until)| *until > now);
+                known.retain(|_, known| known.until > now);
             }
             if known.len() < REMEMBERED_MAX {
-                known.insert(secret, (key_id, now + REMEMBERED));
+                known.insert(secret, found.clone());
             }
-            return Ok(key_id);
+            return Ok(found);
         }
+        drop(connection);
         if let Some(address) = address {
             self.failed(address, now);
         }

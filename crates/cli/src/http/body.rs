@@ -23,6 +23,7 @@ use uuid::Uuid;
 use super::Server;
 use super::bounds::Reserved;
 use super::problem::Problem;
+use super::requests::Keyed;
 
 /// Values in one body, names of fields among them.
 const VALUES_MAX: usize = 500_000;
@@ -45,8 +46,12 @@ impl<T: DeserializeOwned> FromRequest<Arc<Server>> for Strict<T> {
             ));
         }
         let reserved = request.extensions().get::<Reserved>().cloned().unwrap_or_default();
+        let keyed = request.extensions().get::<Arc<Keyed>>().cloned();
         let bytes = read(request.into_body(), server, &reserved).await?;
         server.room.for_values(cost(&bytes)?, &reserved).await?;
+        if let Some(keyed) = keyed {
+            keyed.note_body(&bytes);
+        }
         let mut reader = serde_json::Deserializer::from_slice(&bytes);
         let read = serde_path_to_error::deserialize(&mut reader);
         let value = read.map_err(|error| wrong(&error.path().to_string(), error.inner(), "The body"))?;
@@ -94,33 +99,6 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             Err(error) => Err(wrong(&error.path().to_string(), error.inner(), "The query")),
         }
     }
-}
-
-/// Makes a call safe to repeat: the same as the field `key`.
-const KEY_HEADER: &str = "idempotency-key";
-
-/// The key of what is asked for: that of the header, or its own.
-pub(super) fn key_of(headers: &HeaderMap, own: Option<String>, noun: &str) -> Result<Option<String>, Problem> {
-    let Some(value) = headers.get(KEY_HEADER) else {
-        return Ok(own);
-    };
-    let key = std::str::from_utf8(value.as_bytes()).map_err(|error| {
-        Problem::new(
-            codes::TEXT_INVALID,
-            "The header Idempotency-Key is no text.",
-            error.to_string(),
-            "Send it as UTF-8, or give the key in the body.",
-        )
-    })?;
-    if own.as_ref().is_some_and(|own| own != key) {
-        return Err(Problem::new(
-            codes::REQUEST_INVALID,
-            format!("The {noun} has two keys."),
-            "The header Idempotency-Key and the field key differ.",
-            "Give one of them.",
-        ));
-    }
-    Ok(Some(key.to_owned()))
 }
 
 /// The id in a path.
@@ -212,20 +190,48 @@ async fn in_time<T>(within: Duration, reading: impl Future<Output = Result<T, Pr
     })
 }
 
+/// The refusal of a body that is compressed, or encoded in another way: what its limit would be is not known before it is
+/// decoded.
+fn encoded(headers: &HeaderMap) -> Option<Problem> {
+    let values = headers.get_all(header::CONTENT_ENCODING).iter();
+    let codings: Vec<_> = values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    let codings = codings.join(", ");
+    let is_plain = |coding: &str| coding.is_empty() || coding.eq_ignore_ascii_case("identity");
+    if codings.split(',').map(str::trim).all(is_plain) {
+        return None;
+    }
+    Some(Problem::new(
+        codes::MEDIA_TYPE_UNSUPPORTED,
+        format!("The body is encoded: Content-Encoding is {codings:?}."),
+        "Bodies are taken as they are, without any encoding.",
+        "Send it uncompressed, without the header Content-Encoding.",
+    ))
+}
+
 /// So large a body is read before anything is decided.
 const SMALL_BYTES_MAX: usize = 64 * 1024;
 
 /// Reads a small body before the request is looked at. One that is refused before its body was read would end the
 /// connection, and whoever uses it again would find it closed.
 pub(super) async fn small_first(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let encoded = match request.body().is_end_stream() {
+        true => None,
+        false => encoded(request.headers()),
+    };
     let announced = request.body().size_hint().upper();
     let small = announced.and_then(|bytes| usize::try_from(bytes).ok());
     let Some(bytes) = small.filter(|bytes| *bytes <= SMALL_BYTES_MAX.min(server.limits.body_bytes_max)) else {
-        return next.run(request).await;
+        return match encoded {
+            Some(problem) => problem.into_response(),
+            None => next.run(request).await,
+        };
     };
     let (parts, body) = request.into_parts();
     match in_time(server.limits.body, collect(body, bytes, SMALL_BYTES_MAX)).await {
-        Ok(bytes) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Ok(bytes) => match encoded {
+            Some(problem) => problem.into_response(),
+            None => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        },
         Err(problem) => problem.into_response(),
     }
 }

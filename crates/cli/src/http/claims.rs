@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use tenure::store::jobs::{self, Claim, ClaimMode, ClaimedJob};
-use tenure_core::codes;
+use tenure_core::limits;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -18,9 +18,8 @@ use super::Server;
 use super::auth::Caller;
 use super::body::Strict;
 use super::problem::{Body, Problem};
+use super::waits;
 
-/// How long a claim waits at most.
-pub(super) const WAIT_SECONDS_MAX: u64 = 40;
 /// How long the database notifies us while claims wait.
 const PARK_SECONDS: i32 = 60;
 
@@ -53,14 +52,13 @@ struct ClaimRequest {
     /// Nothing below this priority.
     #[schema(minimum = -32768, maximum = 32767)]
     priority_min: Option<i32>,
-    /// Only jobs of this affinity.
+    /// Jobs with this affinity key are preferred; when there are none, others are claimed.
     affinity_key: Option<String>,
     /// A token of the caller's own, to find a claim whose answer was lost.
     token: Option<Uuid>,
     /// How long to wait while there is nothing to do: up to 40 seconds.
-    #[serde(default)]
     #[schema(minimum = 0, maximum = 40)]
-    wait_seconds: u64,
+    wait_seconds: Option<u64>,
 }
 
 /// Whether claimed jobs are started at once.
@@ -104,15 +102,7 @@ async fn job_claim(
     claim.affinity_key = request.affinity_key;
     claim.priority_min = request.priority_min;
     claim.token = request.token;
-    if request.wait_seconds > WAIT_SECONDS_MAX {
-        return Err(Problem::new(
-            codes::NUMBER_OUT_OF_RANGE,
-            format!("A claim cannot wait for {} seconds.", request.wait_seconds),
-            format!("It waits for {WAIT_SECONDS_MAX} at most, so that nothing between cuts the connection."),
-            "Wait for less, and claim again.",
-        ));
-    }
-    let until = Instant::now() + Duration::from_secs(request.wait_seconds);
+    let until = waits::until(request.wait_seconds)?;
     let jobs = claim_within(&server, &caller, &claim, until).await?;
     Ok(Json(Claimed { jobs }))
 }
@@ -149,28 +139,29 @@ async fn claim_within(
     until: Instant,
 ) -> Result<Vec<ClaimedJob>, Problem> {
     let executor = claim.executor.as_deref();
+    let apart = caller.apart();
     let look = async || {
         let jobs = server.call(caller, "job_claim_many", async |client| {
             jobs::claim_many(client, claim).await
         });
-        let jobs = jobs.await?;
-        // Where there was something there may be more, and only one was woken for it.
-        for lane in jobs.iter().map(|job| job.lane).collect::<BTreeSet<_>>() {
-            server.waiting.wake(lane);
-        }
-        Ok::<_, Problem>(jobs)
+        jobs.await
     };
     let group = format!(
         "{} {executor:?} {:?} {:?} {:?}",
         caller.key_id, claim.kinds, claim.affinity_key, claim.priority_min
     );
+    let mut key = server.key_ends.watch(caller.key_id);
+    let mut looking = None;
     loop {
         let jobs = look().await?;
-        if !jobs.is_empty() || Instant::now() >= until {
+        drop(looking);
+        if !jobs.is_empty() || Instant::now() >= until || key.has_ended() {
+            wake_more(server, caller, &jobs).await;
             return Ok(jobs);
         }
-        // Parked, then in line, then one more look: what came before is found by it, what comes after is told.
-        let lanes = server.call(caller, "worker_park", async |client| {
+        server.look_again(caller).await?;
+        // Parked, then in line, then one more look: it finds what came before, and what comes after is notified.
+        let lanes = server.call(&apart, "worker_park", async |client| {
             jobs::park(client, executor, claim.kinds.as_deref(), Some(PARK_SECONDS)).await
         });
         let Some(place) = server.waiting.join(group.clone(), lanes.await?) else {
@@ -178,8 +169,36 @@ async fn claim_within(
         };
         let jobs = look().await?;
         if !jobs.is_empty() {
+            wake_more(server, caller, &jobs).await;
             return Ok(jobs);
         }
-        let _ = tokio::time::timeout_at(until.into(), place.woken()).await;
+        server.look_again(caller).await?;
+        looking = tokio::select! {
+            woken = tokio::time::timeout_at(until.into(), place.woken()) => woken.ok(),
+            // The next look is refused.
+            () = key.ended() => None,
+        };
+    }
+}
+
+/// Where there was a job there may be more, and one notification stands for all of them: wakes as many waiters as there are
+/// jobs. Only the last of those who were woken together does it, so that no job is counted for two.
+async fn wake_more(server: &Server, caller: &Caller, jobs: &[ClaimedJob]) {
+    for lane in jobs.iter().map(|job| job.lane).collect::<BTreeSet<_>>() {
+        let waiters = server.waiting.idle(lane).min(limits::BATCH_ROWS_MAX);
+        if waiters == 0 {
+            continue;
+        }
+        let most = i32::try_from(waiters).unwrap_or(i32::MAX);
+        let ready = server.call(caller, "lane_ready", async |client| {
+            jobs::lane_ready(client, &[lane], most).await
+        });
+        // At least one: it finds nothing, and parks again.
+        let ready = ready
+            .await
+            .ok()
+            .and_then(|ready| usize::try_from(ready).ok())
+            .unwrap_or(0);
+        server.waiting.wake(lane, ready.max(1));
     }
 }

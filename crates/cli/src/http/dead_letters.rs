@@ -6,7 +6,6 @@ use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::store::Timestamp;
 use tenure::store::dead_letters::{self, DeadLetter, DeadLetterFilter};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -16,6 +15,7 @@ use super::Server;
 use super::auth::Caller;
 use super::body::{Id, Query, Strict};
 use super::problem::{Body, Problem};
+use super::times::RequestTime;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -39,7 +39,7 @@ struct ListQuery {
     fingerprint: Option<String>,
     /// Only those that moved here before.
     #[param(value_type = Option<String>, format = DateTime)]
-    before: Option<Timestamp>,
+    before: Option<RequestTime>,
     /// At most so many.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
@@ -63,7 +63,7 @@ async fn dead_letter_list(
         triage_status: query.triage_status,
         kind: query.kind,
         fingerprint: query.fingerprint,
-        before: query.before,
+        before: query.before.map(Into::into),
         limit: query.limit,
     };
     let found = server.call(&caller, "dead_letter_list", async |client| {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tenure::store::executions::execution_ended;
 use tenure::store::{for_every_tenant, jobs};
 use tenure::{Pool, Result};
-use tenure_core::{codes, limits};
+use tenure_core::limits;
 use tokio::sync::Notify;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -21,8 +21,8 @@ use uuid::Uuid;
 use super::Server;
 use super::auth::Caller;
 use super::body::{Id, Query};
-use super::claims::WAIT_SECONDS_MAX;
 use super::problem::{Body, Problem};
+use super::waits;
 
 /// How often is looked, while anybody waits.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -60,30 +60,26 @@ async fn job_show(
     Id(job_id): Id,
     Query(query): Query<ShowQuery>,
 ) -> Result<Json<Value>, Problem> {
-    let seconds = query.wait_seconds.unwrap_or(0);
-    if seconds > WAIT_SECONDS_MAX {
-        return Err(Problem::new(
-            codes::NUMBER_OUT_OF_RANGE,
-            format!("Nobody can wait for {seconds} seconds."),
-            format!("It is {WAIT_SECONDS_MAX} at most, so that nothing between cuts the connection."),
-            "Wait for less, and ask again.",
-        ));
-    }
-    let until = Instant::now() + Duration::from_secs(seconds);
+    let until = waits::until(query.wait_seconds)?;
+    let mut key = server.key_ends.watch(caller.key_id);
     let look = async || {
         let shown = server.call(&caller, "job_show", async |client| jobs::show(client, job_id).await);
         shown.await
     };
     loop {
         // In line before the look: what ends after it is told.
-        let place = (Instant::now() < until).then(|| server.endings.join(job_id)).flatten();
+        let waits = Instant::now() < until && !key.has_ended();
+        let place = waits.then(|| server.endings.join(job_id)).flatten();
         let shown = look().await?;
         let ended = shown["state"].as_str().is_some_and(|state| AT_REST.contains(&state));
         let Some(place) = place.filter(|_| !ended) else {
             return Ok(Json(shown));
         };
         // Whether the key is still valid, and sees the job, is asked again at the end.
-        let _ = tokio::time::timeout_at(until.into(), place.ended.notified()).await;
+        tokio::select! {
+            _ = tokio::time::timeout_at(until.into(), place.ended.notified()) => {}
+            () = key.ended() => {}
+        }
     }
 }
 

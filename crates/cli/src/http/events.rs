@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tenure::store::events::{self, Event, EventFilter};
 use tenure_core::codes;
 use tokio::time::Instant;
+use tokio::time::error::Elapsed;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -20,13 +21,12 @@ use utoipa_axum::routes;
 use super::Server;
 use super::auth::Caller;
 use super::body::Query;
+use super::key_ends::Watched;
 use super::live::{FOLLOWERS_MAX, Follower, Next, Told};
 use super::problem::{Body, Problem};
 
 /// Something is sent at least this often, so that nothing between cuts the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// A key that follows is looked up again after this time: it may have been revoked.
-const KEY_AGAIN: Duration = Duration::from_secs(60);
 /// How long a client waits before it comes back, if it is cut off.
 const RETRY_MILLIS: u32 = 2000;
 /// Events that are read at once for somebody who has fallen behind.
@@ -50,6 +50,8 @@ struct ListQuery {
     kind: Option<String>,
     /// Only those about this.
     subject: Option<String>,
+    /// The last of them instead of the first, still oldest first.
+    newest: Option<bool>,
 }
 
 /// Events, oldest first.
@@ -84,6 +86,7 @@ async fn event_list(
         limit: query.limit,
         kind: query.kind,
         subject: query.subject,
+        newest: query.newest.unwrap_or_default(),
     };
     let named = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     if named(header::ACCEPT).is_some_and(|accept| accept.contains("text/event-stream")) {
@@ -108,7 +111,7 @@ struct Following {
     follower: Follower,
     /// What is to be sent, oldest last.
     waiting: Vec<Arc<Told>>,
-    key_again: Instant,
+    key: Watched,
     begun: bool,
 }
 
@@ -127,8 +130,12 @@ async fn follow(server: Arc<Server>, caller: Caller, mut filter: EventFilter) ->
         });
         seen.await?;
     }
+    // Before the key is checked for the last time: what ends after that is heard.
+    let key = server.key_ends.watch(caller.key_id);
     let end = server.call(&caller, "event_end", async |client| events::event_end(client).await);
-    let follower = end.await?.and_then(|end| server.live.follow(&server.pool, end, cursor));
+    let follower = end
+        .await?
+        .and_then(|end| server.live.follow(&server.services, end, cursor));
     let Some(follower) = follower else {
         return Err(Problem::new(
             codes::BUSY_TRY_AGAIN,
@@ -143,7 +150,7 @@ async fn follow(server: Arc<Server>, caller: Caller, mut filter: EventFilter) ->
         filter,
         follower,
         waiting: Vec::new(),
-        key_again: Instant::now() + KEY_AGAIN,
+        key,
         begun: false,
     };
     let frames = futures_util::stream::unfold(following, async |mut following| {
@@ -170,14 +177,8 @@ impl Following {
         }
         let quiet_until = Instant::now() + KEEP_ALIVE;
         loop {
-            if Instant::now() >= self.key_again {
-                self.key_again = Instant::now() + KEY_AGAIN;
-                let known = self.server.call(&self.caller, "event_end", async |client| {
-                    events::event_end(client).await
-                });
-                if known.await.is_err_and(|problem| problem.is_final()) {
-                    return None;
-                }
+            if self.key.has_ended() {
+                return None;
             }
             if let Some(told) = self.waiting.pop() {
                 return Some(Bytes::from(told.frame.clone()));
@@ -211,12 +212,20 @@ impl Following {
                         Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
                     }
                 }
-                Next::Nothing => match tokio::time::timeout_at(quiet_until, self.follower.news()).await {
+                Next::Nothing => match self.news(quiet_until).await {
                     Ok(true) => {}
                     Ok(false) => return None,
                     Err(_) => return Some(Bytes::from(format!("id: {}\n: still here\n\n", self.follower.cursor))),
                 },
             }
+        }
+    }
+
+    /// Until something happened; false when the server ends, or the key.
+    async fn news(&mut self, until: Instant) -> Result<bool, Elapsed> {
+        tokio::select! {
+            news = tokio::time::timeout_at(until, self.follower.news()) => news,
+            () = self.key.ended() => Ok(false),
         }
     }
 

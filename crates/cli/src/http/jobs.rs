@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure::store::Timestamp;
 use tenure::store::jobs::{self, Enqueued, JobFilter, JobSummary, Moment, NewJob};
+use tenure_core::hints::{self, Surface};
 use tenure_core::{codes, priority};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -17,8 +17,9 @@ use uuid::Uuid;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::{Id, Object, Query, Strict, key_of};
+use super::body::{Id, Object, Query, Strict};
 use super::problem::{Body, Problem};
+use super::times::RequestTime;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -47,10 +48,10 @@ struct JobRequest {
     priority: Option<Priority>,
     /// Not before.
     #[schema(value_type = Option<String>, format = DateTime)]
-    due: Option<Timestamp>,
+    due: Option<RequestTime>,
     /// Never started after.
     #[schema(value_type = Option<String>, format = DateTime)]
-    deadline: Option<Timestamp>,
+    deadline: Option<RequestTime>,
     /// Where its input is.
     source_ref: Option<String>,
     /// What it works on.
@@ -70,7 +71,7 @@ struct JobRequest {
     workflow_id: Option<Uuid>,
     /// The run of the workflow.
     run_id: Option<Uuid>,
-    /// A claim may ask for jobs of one affinity.
+    /// A claim that names this key prefers the job; other claims may take it too.
     affinity_key: Option<String>,
     /// What its events are about.
     event_domain: Option<String>,
@@ -103,8 +104,8 @@ impl JobRequest {
             key: self.key,
             executor: self.executor,
             priority,
-            due: self.due,
-            deadline: self.deadline,
+            due: self.due.map(Into::into),
+            deadline: self.deadline.map(Into::into),
             source_ref: self.source_ref,
             target_ref: self.target_ref,
             payload_ref: self.payload_ref,
@@ -125,11 +126,10 @@ impl JobRequest {
 
 /// Enqueue a job
 ///
-/// With a key, or the header `Idempotency-Key`, the call can be repeated: while the job is unfinished, the answer is
-/// that job, with `duplicate` set and status 200 instead of 201.
+/// With a key, there is one unfinished job of its kind: while that job is unfinished, the answer is that job, with
+/// `duplicate` set and status 200 instead of 201.
 #[utoipa::path(
     post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest,
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same as the field key")),
     responses(
         (status = 201, description = "Enqueued", body = Enqueued),
         (status = 200, description = "An unfinished job has this key", body = Enqueued),
@@ -139,11 +139,10 @@ impl JobRequest {
 async fn job_enqueue(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    headers: HeaderMap,
-    Strict(mut request): Strict<JobRequest>,
+    Strict(request): Strict<JobRequest>,
 ) -> Result<(StatusCode, Json<Enqueued>), Problem> {
-    request.key = key_of(&headers, request.key, "job")?;
     let job = request.into_new()?;
+    let caller = caller.about_job(&job.kind, job.key.as_deref());
     let enqueued = server
         .call(&caller, "job_enqueue_many", async |client| {
             jobs::enqueue_alone(client, &job, None).await
@@ -202,6 +201,11 @@ async fn job_enqueue_many(
     if new.is_empty() {
         return Ok(Json(BatchAnswer { jobs: Vec::new() }));
     }
+    let kind = &new[0].kind;
+    let caller = match new.iter().all(|job| job.kind == *kind) {
+        true => caller.about_job(kind, None),
+        false => caller,
+    };
     let jobs = server
         .call(&caller, "job_enqueue_many", async |client| {
             jobs::enqueue_many(client, &new, None).await
@@ -225,10 +229,10 @@ struct ListQuery {
     correlation_id: Option<String>,
     /// Only those enqueued then or later.
     #[param(value_type = Option<String>, format = DateTime)]
-    created_after: Option<Timestamp>,
+    created_after: Option<RequestTime>,
     /// Only those enqueued earlier than then.
     #[param(value_type = Option<String>, format = DateTime)]
-    created_before: Option<Timestamp>,
+    created_before: Option<RequestTime>,
     /// Only those whose last run ended with this error.
     error_code: Option<String>,
     /// Where the page before ended: its `next`.
@@ -263,8 +267,8 @@ async fn job_list(
         kind: query.kind,
         executor: query.executor,
         correlation_id: query.correlation_id,
-        created_after: query.created_after,
-        created_before: query.created_before,
+        created_after: query.created_after.map(Into::into),
+        created_before: query.created_before.map(Into::into),
         error_code: query.error_code,
         before: query.before,
         limit: Some(limit),
@@ -315,5 +319,7 @@ async fn job_explain(
     let why = server.call(&caller, "job_explain", async |client| {
         jobs::explain(client, job_id).await
     });
-    Ok(Json(why.await?))
+    let mut why = why.await?;
+    hints::in_answer(Surface::Request, &mut why);
+    Ok(Json(why))
 }

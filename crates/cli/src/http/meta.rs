@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 use super::Server;
 use super::auth::Caller;
 use super::problem::{Body, Problem};
-use crate::cli::error_page;
+use crate::cli::{error_page, zones_shown};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -47,7 +47,7 @@ async fn healthz() -> Json<Status> {
     responses((status = 200, body = Status), (status = 503, body = Body, content_type = "application/problem+json"))
 )]
 async fn readyz(State(server): State<Arc<Server>>) -> Result<Json<Status>, Problem> {
-    let connection = server.pool.get().await?;
+    let connection = server.health.get().await?;
     tenure::migrate::check(&*connection).await?.accept()?;
     Ok(Json(Status { status: "ok" }))
 }
@@ -59,7 +59,9 @@ async fn readyz(State(server): State<Arc<Server>>) -> Result<Json<Status>, Probl
 )]
 async fn health_of_the_queue(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<Value>, Problem> {
     let found = server.call(&caller, "health", async |client| health::health(client).await);
-    Ok(Json(found.await?))
+    let mut found = found.await?;
+    found["zones"] = zones_shown().into();
+    Ok(Json(found))
 }
 
 /// The time of the database.

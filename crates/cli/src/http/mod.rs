@@ -2,6 +2,7 @@
 //! any number of them run side by side.
 
 mod act;
+mod answer_headers;
 mod approvals;
 mod auth;
 mod body;
@@ -14,6 +15,7 @@ mod events;
 mod evidence;
 mod executions;
 mod jobs;
+mod key_ends;
 mod kinds;
 mod listen;
 mod live;
@@ -26,21 +28,27 @@ mod operate;
 mod principals;
 mod problem;
 mod request_log;
+mod requests;
 mod schedules;
 mod services;
 mod settings;
+mod shares;
 mod subscriptions;
 mod timeout_policies;
+mod times;
 mod waiting;
+mod waits;
 mod work;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::HeaderValue;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tenure::Pool;
+use tenure::pool::PoolOptions;
 use tenure::store::principals::keys_used;
 use tenure_core::codes;
 use tokio::net::TcpListener;
@@ -54,21 +62,69 @@ use self::auth::Keys;
 pub(crate) use self::auth::random_key;
 use self::bounds::Room;
 use self::endings::{Endings, Of};
+use self::key_ends::KeyEnds;
 pub(crate) use self::listen::{Certificates, Limits};
 use self::live::Live;
 use self::problem::Problem;
+use self::shares::{CONNECTION_WAIT_MAX, Shares};
 use self::waiting::Waiting;
 use crate::stop::closed;
+use crate::webhooks::Reach;
 
 /// How often it is written down which keys were used.
 const NOTE_EVERY: Duration = Duration::from_secs(60);
 /// How long that may take at the end.
 const NOTE_WITHIN: Duration = Duration::from_secs(2);
 
+/// Connections for `/readyz` and `/metrics`, which must answer above all when there is trouble.
+pub(crate) const HEALTH_CONNECTIONS: usize = 2;
+/// How long these wait for one.
+const HEALTH_WAIT: Duration = Duration::from_secs(3);
+
+/// The connections of a server to its database, apart from each other: requests that wait for a lock hold up no service
+/// and no health check.
+pub(crate) struct Pools {
+    /// For requests.
+    requests: Pool,
+    /// For what runs on a timer, and for the looks that long polls and streams share.
+    pub(crate) services: Pool,
+    /// For health checks and metrics.
+    health: Pool,
+}
+
+impl Pools {
+    /// Opens nothing yet.
+    pub(crate) fn new(url: &str, requests: usize, services: usize) -> tenure::Result<Pools> {
+        let options = |connections_max, wait| PoolOptions { connections_max, wait };
+        let requests = Pool::new(url, &options(requests, CONNECTION_WAIT_MAX))?;
+        Ok(Pools {
+            services: requests.apart(&options(services, PoolOptions::default().wait))?,
+            health: requests.apart(&options(HEALTH_CONNECTIONS, HEALTH_WAIT))?,
+            requests,
+        })
+    }
+}
+
+/// What the server says and does beyond its limits.
+#[derive(Debug, Default)]
+pub(crate) struct Manners {
+    /// Where webhooks may go.
+    pub(crate) webhooks: Reach,
+    /// For how long browsers are to come encrypted only; 0: no such header. Only where there is a certificate.
+    pub(crate) hsts_seconds: u64,
+}
+
 /// What all requests share.
 pub(crate) struct Server {
     pool: Pool,
+    /// How much of it who may use.
+    shares: Shares,
+    services: Pool,
+    health: Pool,
     keys: Keys,
+    key_ends: Arc<KeyEnds>,
+    webhooks: Reach,
+    transport_security: Option<HeaderValue>,
     waiting: Arc<Waiting>,
     live: Arc<Live>,
     endings: Arc<Endings>,
@@ -122,11 +178,17 @@ impl utoipa::Modify for KeyInHeader {
 }
 
 impl Server {
-    pub(crate) fn new(pool: Pool, listen_url: &str, limits: Limits) -> Arc<Server> {
+    pub(crate) fn new(pools: Pools, listen_url: &str, limits: Limits, manners: Manners) -> Arc<Server> {
         let (ending, ended) = watch::channel(());
         Arc::new(Server {
-            pool,
+            shares: Shares::new(pools.requests.connections_max()),
+            pool: pools.requests,
+            services: pools.services,
+            health: pools.health,
             keys: Keys::default(),
+            key_ends: Arc::default(),
+            webhooks: manners.webhooks,
+            transport_security: answer_headers::transport_security(manners.hsts_seconds),
             waiting: Arc::default(),
             live: Arc::default(),
             endings: Endings::new(Of::Jobs),
@@ -145,6 +207,13 @@ impl Server {
         closed(self.ended.clone())
     }
 
+    /// Closes every connection to the database.
+    pub(crate) fn close(&self) {
+        for pool in [&self.pool, &self.services, &self.health] {
+            pool.close();
+        }
+    }
+
     /// Tells everybody that it ends.
     fn end(&self) {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -158,7 +227,7 @@ impl Server {
 
 /// All routes, and their description.
 fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Description::openapi())
+    let (router, mut document) = OpenApiRouter::with_openapi(Description::openapi())
         .merge(jobs::routes())
         .merge(endings::routes())
         .merge(operate::routes())
@@ -180,7 +249,9 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(services::routes())
         .merge(meta::routes())
         .merge(metrics::routes())
-        .split_for_parts()
+        .split_for_parts();
+    requests::describe(&mut document);
+    (router, document)
 }
 
 /// The description of the API, as JSON.
@@ -197,11 +268,16 @@ pub(crate) fn application(server: Arc<Server>) -> Router {
         .merge(docs::routes())
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
+        .layer(from_fn_with_state(server.clone(), requests::once))
         .layer(from_fn_with_state(server.clone(), body::small_first))
         .layer(from_fn(bounds::within))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(observed::observed))
         .layer(from_fn(request_log::logged))
+        .layer(from_fn_with_state(
+            server.transport_security.clone(),
+            answer_headers::added,
+        ))
         .with_state(server)
 }
 
@@ -213,10 +289,16 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) {
     tokio::spawn(note_use(server.clone()));
-    let watching = tokio::spawn(server.endings.clone().watch(server.pool.clone()));
-    let settling = tokio::spawn(server.settlings.clone().watch(server.pool.clone()));
+    let watching = tokio::spawn(server.endings.clone().watch(server.services.clone()));
+    let settling = tokio::spawn(server.settlings.clone().watch(server.services.clone()));
+    let looking = tokio::spawn(server.key_ends.clone().look(server.services.clone()));
     let counting = tokio::spawn(metrics::keep_up());
-    let hearing = tokio::spawn(server.waiting.clone().hear(server.listen_url.clone()));
+    let hearing = tokio::spawn(
+        server
+            .waiting
+            .clone()
+            .hear(server.listen_url.clone(), server.key_ends.clone()),
+    );
     let following = certificates
         .clone()
         .map(|certificates| tokio::spawn(certificates.follow()));
@@ -232,6 +314,7 @@ pub(crate) async fn serve(
     }
     watching.abort();
     settling.abort();
+    looking.abort();
     counting.abort();
     hearing.abort();
     if let Some(following) = following {
@@ -256,7 +339,7 @@ async fn note_once(server: &Server) {
     if used.is_empty() {
         return;
     }
-    let noted = async { keys_used(&*server.pool.get().await?, &used).await };
+    let noted = async { keys_used(&*server.services.get().await?, &used).await };
     if let Err(error) = noted.await {
         tracing::debug!(code = error.code(), "the use of keys was not written down: {error}");
     }

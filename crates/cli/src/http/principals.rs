@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
-use tenure::store::Timestamp;
 use tenure::store::principals::{self, Key, NewKey, Principal};
 use tenure::store::tenants::{self, Tenant};
 use utoipa::ToSchema;
@@ -18,6 +17,8 @@ use super::Server;
 use super::auth::{Caller, random_key};
 use super::body::{Name, Strict};
 use super::problem::{Body, Problem};
+use super::requests::Secret;
+use super::times::RequestTime;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -186,7 +187,7 @@ struct KeyRequest {
     payload_access: Option<String>,
     /// When it ends by itself.
     #[schema(value_type = Option<String>, format = DateTime)]
-    expires_at: Option<Timestamp>,
+    expires_at: Option<RequestTime>,
     /// A word about it.
     note: Option<String>,
 }
@@ -197,7 +198,7 @@ async fn key_create(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Strict(request): Strict<KeyRequest>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<(StatusCode, Extension<Secret>, Json<Value>), Problem> {
     let secret = random_key();
     let new = NewKey {
         principal: request.principal,
@@ -208,7 +209,7 @@ async fn key_create(
         executors: request.executors,
         kinds: request.kinds,
         payload_access: request.payload_access,
-        expires_at: request.expires_at,
+        expires_at: request.expires_at.map(Into::into),
         note: request.note,
     };
     let made = server.call(&caller, "key_create", async |client| {
@@ -216,7 +217,7 @@ async fn key_create(
     });
     let mut made = made.await?;
     made["key"] = Value::from(secret.reveal());
-    Ok((StatusCode::CREATED, Json(made)))
+    Ok((StatusCode::CREATED, Extension(Secret), Json(made)))
 }
 
 /// Revoke a key: it is refused from the next call on

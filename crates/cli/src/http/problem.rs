@@ -3,6 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use tenure_core::hints::{self, Surface};
 use tenure_core::{Code, Refusal, codes};
 use utoipa::ToSchema;
 
@@ -63,7 +64,9 @@ impl Problem {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Problem {
-        let again = refusal.is(codes::BUSY_TRY_AGAIN) || refusal.is(codes::DATABASE_UNREACHABLE);
+        let again = refusal.is(codes::BUSY_TRY_AGAIN)
+            || refusal.is(codes::DATABASE_UNREACHABLE)
+            || refusal.is(codes::REQUEST_UNDER_WAY);
         Problem {
             refusal,
             retry_after_seconds: again.then_some(1),
@@ -99,7 +102,7 @@ impl IntoResponse for Problem {
             code: self.refusal.code.into_owned(),
             what: self.refusal.what,
             why: self.refusal.why,
-            next: self.refusal.next,
+            next: hints::on(Surface::Request, &self.refusal.next),
         };
         let mut response = (status, axum::Json(body)).into_response();
         let headers = response.headers_mut();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::store::events::Event;
@@ -17,6 +17,7 @@ use super::Server;
 use super::auth::Caller;
 use super::body::{Id, Name, Query, Strict};
 use super::problem::{Body, Problem};
+use super::requests::Secret;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -90,7 +91,7 @@ async fn subscription_create(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Strict(request): Strict<SubscriptionRequest>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+) -> Result<(StatusCode, Option<Extension<Secret>>, Json<Value>), Problem> {
     let new = NewSubscription {
         name: request.name,
         event_kinds: request.event_kinds,
@@ -104,10 +105,15 @@ async fn subscription_create(
         url: request.url,
         on_behalf_of: request.on_behalf_of,
     };
+    if let Some(url) = new.url.as_deref().filter(|_| new.target == "webhook") {
+        server.webhooks.check(url)?;
+    }
     let made = server.call(&caller, "subscription_create", async |client| {
         subscriptions::subscription_create(client, &new).await
     });
-    Ok((StatusCode::CREATED, Json(made.await?)))
+    let made = made.await?;
+    let secret = made["signing_key"].is_string().then_some(Extension(Secret));
+    Ok((StatusCode::CREATED, secret, Json(made)))
 }
 
 /// End a subscription, with what it has still to send
@@ -181,11 +187,11 @@ async fn subscription_rotate(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Name(name): Name,
-) -> Result<Json<Value>, Problem> {
+) -> Result<(Extension<Secret>, Json<Value>), Problem> {
     let rotated = server.call(&caller, "subscription_rotate", async |client| {
         subscriptions::subscription_rotate(client, &name, None).await
     });
-    Ok(Json(rotated.await?))
+    Ok((Extension(Secret), Json(rotated.await?)))
 }
 
 /// How much to read.

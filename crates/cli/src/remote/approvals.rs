@@ -38,9 +38,7 @@ pub(crate) fn approval_rule_list() -> Request {
 }
 
 pub(crate) fn approval_rule_set(name: &str, spec: &Value) -> Request {
-    let mut request = Request::put(&["approval-rules", name], spec.clone());
-    request.repeatable = true;
-    request
+    Request::put(&["approval-rules", name], spec.clone())
 }
 
 pub(crate) fn approval_rule_delete(name: &str) -> Request {

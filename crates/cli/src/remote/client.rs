@@ -66,6 +66,13 @@ struct Answer {
     body: Vec<u8>,
 }
 
+impl Answer {
+    fn is_under_way(&self) -> bool {
+        let body = || serde_json::from_slice::<Value>(&self.body).unwrap_or_default();
+        self.status == codes::REQUEST_UNDER_WAY.http && body()["code"] == codes::REQUEST_UNDER_WAY.name
+    }
+}
+
 impl Target {
     /// The URL in its plain form, or why it is none.
     pub(crate) fn url_of(given: &str) -> Outcome<String> {
@@ -171,10 +178,12 @@ impl Remote {
         if request.changes() && !self.target.is_harmless() && !self.told.swap(true, Ordering::Relaxed) {
             self.out.whereto(&self.target.told());
         }
-        let request = Arc::new(request);
+        let request = Arc::new(request.keyed());
         let mut pause = PAUSE_FIRST;
         for _ in 1..TRIES_MAX {
             match self.exchange(request.clone()).await {
+                // The first try is still being carried out.
+                Ok(answer) if answer.is_under_way() => tokio::time::sleep(pause).await,
                 Ok(answer) => return Ok(self.read(&answer, &request)?),
                 Err(trouble) if trouble.again => tokio::time::sleep(pause).await,
                 Err(trouble) => return Err(trouble.refusal.into()),
@@ -200,6 +209,9 @@ impl Remote {
                 .header(header::ACCEPT, "application/json");
             if let Some(tenant) = tenant {
                 call = call.header("tenure-tenant", encoded(&tenant));
+            }
+            if let Some(key) = &request.idempotency_key {
+                call = call.header("idempotency-key", key);
             }
             let answered = match &request.body {
                 Some(body) => call

@@ -10,12 +10,14 @@ pub(crate) fn event_list(filter: &EventFilter) -> Request {
         limit,
         kind,
         subject,
+        newest,
     } = filter;
     Request::get(&["events"])
         .with("after", after.as_ref())
         .with("limit", limit.as_ref())
         .with("kind", kind.as_ref())
         .with("subject", subject.as_ref())
+        .with("newest", newest.then_some("true"))
         .part("/events")
 }
 

@@ -9,9 +9,7 @@ use tenure_core::plan::Plan;
 use uuid::Uuid;
 
 use super::Request;
-
-/// How long a server keeps somebody waiting for an execution.
-const WAIT_SECONDS_MAX: u64 = 45;
+use super::request::WAIT_SECONDS_MAX;
 
 /// Safe to repeat, whether it has a key or not: the same plan of the same requester is the same execution.
 pub(crate) fn execution_submit(plan: &Plan, submission: &Submission, wait: Duration) -> Request {
@@ -34,16 +32,12 @@ pub(crate) fn execution_submit(plan: &Plan, submission: &Submission, wait: Durat
         "metadata": metadata,
         "on_behalf_of": on_behalf_of,
     });
-    let mut request = waiting(Request::post(&["executions"], body), wait);
-    request.repeatable = true;
-    request
+    waiting(Request::post(&["executions"], body), wait)
 }
 
 pub(crate) fn execution_preview(plan: &Plan, on_behalf_of: Option<&str>) -> Request {
     let body = json!({"plan": document(plan), "on_behalf_of": on_behalf_of});
-    let mut request = Request::post(&["executions", "preview"], body);
-    request.repeatable = true;
-    request
+    Request::post(&["executions", "preview"], body)
 }
 
 /// The execution when nothing moves by itself any more, or as it is when this time is over.
@@ -153,7 +147,7 @@ fn verb(execution: Uuid, verb: &str, body: Value) -> Request {
 /// The server waits within its limit.
 fn waiting(request: Request, wait: Duration) -> Request {
     let seconds = wait.as_secs().min(WAIT_SECONDS_MAX);
-    let mut request = request.with("wait", (seconds > 0).then_some(seconds));
+    let mut request = request.with("wait_seconds", (seconds > 0).then_some(seconds));
     request.wait = Duration::from_secs(seconds);
     request
 }

@@ -57,9 +57,7 @@ pub(crate) fn job_enqueue(job: &NewJob) -> Request {
         "source_system": source_system,
         "job_id": job_id,
     });
-    let mut request = Request::post(&["jobs"], body);
-    request.repeatable = key.is_some();
-    request
+    Request::post(&["jobs"], body)
 }
 
 pub(crate) fn job_list(filter: &JobFilter) -> Request {

@@ -42,9 +42,7 @@ pub(crate) fn timeout_policy_list() -> Request {
 }
 
 pub(crate) fn timeout_policy_set(sla_class: &str, action_class: &str, spec: &Value) -> Request {
-    let mut request = Request::put(&["timeout-policies", sla_class, action_class], spec.clone());
-    request.repeatable = true;
-    request
+    Request::put(&["timeout-policies", sla_class, action_class], spec.clone())
 }
 
 fn held(locks: &[HeldLock]) -> Vec<Value> {

@@ -46,9 +46,7 @@ pub(crate) fn principal_create(name: &str, kind: &str, email: Option<&str>) -> R
 }
 
 pub(crate) fn principal_set(name: &str, spec: &Value) -> Request {
-    let mut request = Request::patch(&["principals", name], spec.clone());
-    request.repeatable = true;
-    request
+    Request::patch(&["principals", name], spec.clone())
 }
 
 pub(crate) fn key_list() -> Request {

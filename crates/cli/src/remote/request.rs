@@ -20,8 +20,8 @@ pub(crate) struct Request {
     pub(super) part: &'static str,
     /// The tenant to name, instead of the session's.
     pub(super) tenant: Option<String>,
-    /// Doing it twice is doing it once.
-    pub(super) repeatable: bool,
+    /// The `Idempotency-Key`, when it is sent: repeated with it, a change is not done twice.
+    pub(super) idempotency_key: Option<String>,
     /// How long the server may wait before it answers.
     pub(super) wait: Duration,
 }
@@ -55,7 +55,7 @@ impl Request {
             body,
             part: "",
             tenant: None,
-            repeatable: method == "GET",
+            idempotency_key: None,
             wait: Duration::ZERO,
         }
     }
@@ -87,6 +87,13 @@ impl Request {
         self
     }
 
+    /// With a key that no other request has, if it changes something.
+    pub(super) fn keyed(mut self) -> Request {
+        let random: u128 = rand::random();
+        self.idempotency_key = self.changes().then(|| format!("{random:032x}"));
+        self
+    }
+
     /// Whether it changes something.
     pub(super) fn changes(&self) -> bool {
         self.method != "GET"
@@ -104,6 +111,19 @@ pub(super) fn encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_is_sent_with_a_key_of_its_own_and_a_read_with_none() {
+        let key = |request: &Request| request.clone().keyed().idempotency_key;
+        let post = Request::post(&["jobs"], Value::Null);
+        assert_ne!(
+            key(&post).expect("a key"),
+            key(&post).expect("a key"),
+            "each time it is sent"
+        );
+        assert!(key(&Request::delete(&["kinds"])).is_some());
+        assert_eq!(key(&Request::get(&["jobs"])), None);
+    }
 
     #[test]
     fn a_name_stays_one_segment_whatever_is_in_it() {

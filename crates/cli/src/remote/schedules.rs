@@ -28,9 +28,7 @@ pub(crate) fn schedule_update(name: &str, changes: &Value, behalf: Option<&str>)
 }
 
 pub(crate) fn schedule_put(name: &str, spec: &Value, behalf: Option<&str>) -> Request {
-    let mut request = Request::put(&["schedules", name], told(spec, behalf));
-    request.repeatable = true;
-    request
+    Request::put(&["schedules", name], told(spec, behalf))
 }
 
 pub(crate) fn schedule_delete(name: &str) -> Request {

@@ -38,7 +38,7 @@ pub(super) fn of_exchange(error: &ureq::Error, url: &str, request: &Request) -> 
         },
         ureq::Error::Io(io) => Trouble {
             refusal: unanswered(&format!("The connection broke: {io}."), url, request),
-            again: request.repeatable,
+            again: true,
         },
         other => never_again(not_tenure(url, &other.to_string())),
     }

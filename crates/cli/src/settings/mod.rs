@@ -139,6 +139,7 @@ impl Settings {
     fn check(&self) -> Outcome {
         self.value::<std::net::SocketAddr>("listen")?;
         self.number("connections", 1..=10_000)?;
+        self.number("service_connections", 1..=10_000)?;
         if self.text("metrics_listen").is_some() {
             self.value::<std::net::SocketAddr>("metrics_listen")?;
         }
@@ -148,7 +149,24 @@ impl Settings {
         self.value::<crate::logs::Filter>("log")?;
         self.limits()?;
         self.tls()?;
+        self.hsts_seconds()?;
         Ok(())
+    }
+
+    /// How long browsers are to come over TLS only.
+    pub(crate) fn hsts_seconds(&self) -> Outcome<u64> {
+        const TWO_YEARS: usize = 2 * 366 * 24 * 60 * 60;
+        let seconds = self.number("hsts_seconds", 0..=TWO_YEARS)?;
+        if seconds > 0 && self.tls()?.is_none() {
+            let why = "There is no tls_cert, and browsers heed the header only where it comes over TLS";
+            return Err(invalid(
+                "hsts_seconds",
+                &seconds.to_string(),
+                why,
+                self.get("hsts_seconds").1,
+            ));
+        }
+        Ok(seconds as u64)
     }
 
     /// The database, if a file names it.

@@ -1,6 +1,7 @@
 //! Sends what subscriptions have put in line for webhooks. Any number of servers do, side by side: what one has taken, the
 //! others leave alone, and what a server took that then died is sent by another.
 
+mod connect;
 mod reach;
 mod send;
 
@@ -13,7 +14,6 @@ use tokio::task::JoinSet;
 
 pub(crate) use reach::Reach;
 use send::Sender;
-pub(crate) use send::tls_config;
 
 /// How often it is looked for something to send.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

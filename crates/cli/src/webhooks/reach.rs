@@ -1,11 +1,12 @@
 //! Where webhooks may go. Whoever may subscribe could otherwise make the server call what only the server can reach.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use hyper::Uri;
 use ipnet::{AddrParseError, IpNet};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tenure_core::{Refusal, codes};
 
 /// Networks that are not the public internet: this host, private and shared ones, documentation, tests, multicast, reserved.
 const NOT_PUBLIC: [&str; 15] = [
@@ -56,12 +57,58 @@ impl Reach {
         self.is_allowed(address) || (secure && is_public(address))
     }
 
-    /// Looks names up, and keeps only addresses that may be called: the check and the call see the same ones.
-    pub(super) fn resolver(&self, secure: bool) -> Arc<impl Resolve + use<>> {
-        Arc::new(Resolver {
-            reach: self.clone(),
-            secure,
-        })
+    /// Refuses a URL that [`Sender`](super::send::Sender) would never call, as far as that is known without looking a name up.
+    pub(crate) fn check(&self, text: &str) -> Result<(), Refusal> {
+        let invalid = |why: String| {
+            let what = format!("The url {text:?} cannot be sent to.");
+            Err(Refusal::new(codes::TEXT_INVALID, what, why, "Mend it."))
+        };
+        let url: Uri = match text.parse() {
+            Ok(url) => url,
+            Err(error) => return invalid(format!("It cannot be read: {error}.")),
+        };
+        let secure = match url.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return invalid("It does not begin with https:// or http://.".to_owned()),
+        };
+        if url
+            .authority()
+            .is_some_and(|authority| authority.as_str().contains('@'))
+        {
+            return invalid("It names a user, and deliveries are signed instead.".to_owned());
+        }
+        if url.port_u16() == Some(0) {
+            return invalid("Its port is 0.".to_owned());
+        }
+        let host = url
+            .host()
+            .unwrap_or_default()
+            .trim_end_matches('.')
+            .to_ascii_lowercase();
+        let permitted = match host.trim_start_matches('[').trim_end_matches(']').parse() {
+            Ok(address) => self.permits(address, secure),
+            Err(_) if host == "localhost" || host.ends_with(".localhost") => {
+                self.permits(Ipv4Addr::LOCALHOST.into(), secure) || self.permits(Ipv6Addr::LOCALHOST.into(), secure)
+            }
+            // 2130706433 and 0x7f.1 are addresses too, in forms that hide which.
+            Err(_) if ends_in_number(&host) => {
+                return invalid(format!(
+                    "{host} is an address that is not written as four decimal numbers."
+                ));
+            }
+            // Without TLS only allowed networks are called.
+            Err(_) => secure || !self.allowed.is_empty(),
+        };
+        match permitted {
+            true => Ok(()),
+            false => Err(Refusal::new(
+                codes::NOT_PERMITTED,
+                format!("The url {text:?} may not be called by this server."),
+                "Its address is not public, or would be called without TLS.",
+                "Use https:// and a public address, or ask who runs the server to allow the network (webhook_allow).",
+            )),
+        }
     }
 }
 
@@ -75,28 +122,15 @@ impl FromStr for Reach {
     }
 }
 
-struct Resolver {
-    reach: Reach,
-    secure: bool,
-}
-
-impl Resolve for Resolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (reach, secure) = (self.reach.clone(), self.secure);
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let permitted: Vec<SocketAddr> = found.filter(|it| reach.permits(it.ip(), secure)).collect();
-            if permitted.is_empty() {
-                return Err(NOT_PERMITTED.into());
-            }
-            Ok(Box::new(permitted.into_iter()) as Addrs)
-        })
-    }
-}
-
 /// Said of an address that may not be called.
 pub(super) const NOT_PERMITTED: &str =
     "the address is not public, or would be called without TLS; whoever runs the server may allow its network";
+
+/// Whether a host is read as an address by what looks names up: no name ends in a number.
+fn ends_in_number(host: &str) -> bool {
+    let last = host.rsplit('.').next().unwrap_or_default();
+    last.starts_with("0x") || (!last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {

@@ -6,51 +6,39 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, Mac};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
+use hmac::{Hmac, KeyInit, Mac};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Request, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use sha2::Sha256;
 use tenure::store::subscriptions::{Outgoing, Sent};
 
-use super::reach::{NOT_PERMITTED, Reach};
+use super::connect::Connector;
+use super::reach::Reach;
 
-/// How long a receiver may take to be reached, ...
-const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// ... and to answer. Well within the lease of a delivery.
+/// How long a receiver may take to answer. Well within the lease of a delivery.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 
-/// Sends to where it is permitted.
+/// Names us to the receiver.
+const USER_AGENT: &str = concat!("tenure/", env!("CARGO_PKG_VERSION"));
+
+/// Sends to where it is permitted. It follows no redirect, which would lead to an address that was not checked.
 #[derive(Clone)]
 pub(super) struct Sender {
-    reach: Reach,
-    secure: Client,
-    plain: Client,
+    client: Client<Connector, Full<Bytes>>,
 }
 
 impl Sender {
     pub(super) fn new(reach: Reach) -> Result<Sender, Box<dyn Error>> {
-        let tls = tls_config()?;
-        let client = |secure| {
-            Client::builder()
-                .tls_backend_preconfigured(tls.clone())
-                .dns_resolver(reach.resolver(secure))
-                .https_only(secure)
-                // A redirect would lead where nobody has looked.
-                .redirect(Policy::none())
-                .no_proxy()
-                .connect_timeout(CONNECT_MAX)
-                .timeout(ANSWER_MAX)
-                .pool_max_idle_per_host(2)
-                .user_agent(concat!("tenure/", env!("CARGO_PKG_VERSION")))
-                .build()
-        };
-        Ok(Sender {
-            secure: client(true)?,
-            plain: client(false)?,
-            reach,
-        })
+        let connector = Connector::new(reach, tls_config()?);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(2)
+            .build(connector);
+        Ok(Sender { client })
     }
 
     /// Sends it, and tells how that went.
@@ -69,18 +57,10 @@ impl Sender {
     }
 
     async fn attempt(&self, outgoing: Outgoing) -> Result<u16, String> {
-        let url: Url = outgoing
+        let url: Uri = outgoing
             .url
             .parse()
             .map_err(|error| format!("the URL cannot be read: {error}"))?;
-        let secure = url.scheme() == "https";
-        // A name is looked at when it is looked up; an address is never looked up.
-        let host = url.host_str().unwrap_or_default();
-        let literal = host.trim_start_matches('[').trim_end_matches(']').parse();
-        if literal.is_ok_and(|address| !self.reach.permits(address, secure)) {
-            return Err(NOT_PERMITTED.to_owned());
-        }
-        let client = if secure { &self.secure } else { &self.plain };
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default()
@@ -91,21 +71,24 @@ impl Sender {
             .into_iter()
             .flatten()
             .map(|key| signature(key, &id, now, &outgoing.body));
-        let request = client
-            .post(url)
+        let request = Request::post(url)
             .header("content-type", "application/json")
+            .header("user-agent", USER_AGENT)
             .header("webhook-id", &id)
             .header("webhook-timestamp", now)
             .header("webhook-signature", signed.collect::<Vec<_>>().join(" "))
-            .body(outgoing.body);
+            .body(Full::from(outgoing.body.into_bytes()))
+            .map_err(|error| format!("the request cannot be made: {error}"))?;
         // What the receiver says beyond its status is not read.
-        let answer = request.send().await.map_err(|error| told(&error))?;
-        Ok(answer.status().as_u16())
+        match tokio::time::timeout(ANSWER_MAX, self.client.request(request)).await {
+            Ok(answer) => Ok(answer.map_err(|error| reason(&error))?.status().as_u16()),
+            Err(_) => Err(format!("no answer within {} seconds", ANSWER_MAX.as_secs())),
+        }
     }
 }
 
 /// Trusts the roots of the system.
-pub(crate) fn tls_config() -> Result<ClientConfig, rustls::Error> {
+fn tls_config() -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -125,13 +108,10 @@ fn signature(key: &[u8], id: &str, at: u64, body: &str) -> String {
 }
 
 /// The reason at the bottom of an error, without the URL.
-fn told(error: &reqwest::Error) -> String {
-    let mut reason: &dyn Error = error;
+fn reason(error: &dyn Error) -> String {
+    let mut reason = error;
     while let Some(deeper) = reason.source() {
         reason = deeper;
-    }
-    if error.is_timeout() {
-        return format!("no answer in time: {reason}");
     }
     reason.to_string()
 }
@@ -139,6 +119,7 @@ fn told(error: &reqwest::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::webhooks::reach::NOT_PERMITTED;
 
     #[tokio::test]
     async fn a_private_address_is_not_called_however_it_is_written() {

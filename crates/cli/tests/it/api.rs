@@ -6,6 +6,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::workbench::Workbench;
 
@@ -366,6 +367,21 @@ async fn bad_input_is_refused_with_what_to_do() {
         ),
         422,
         "payload_forbidden_key",
+    );
+    let id = Uuid::now_v7();
+    let twice = json!({"jobs": [{"kind": "a", "job_id": id}, {"kind": "a", "job_id": id}]});
+    api.refused(api.send(&key, "POST", "/v1/jobs/batch", Some(&twice)), 409, "id_taken");
+    let own = json!({"kind": "a", "job_id": id, "parent_job_id": id});
+    api.refused(api.send(&key, "POST", "/v1/jobs", Some(&own)), 422, "parent_cycle");
+    api.refused(
+        api.raw(
+            "POST",
+            "/v1/jobs",
+            &json_body,
+            Some(r#"{"kind": "a", "payload": {"n": 1e400}}"#),
+        ),
+        422,
+        "number_out_of_range",
     );
     api.refused(
         api.send(&key, "GET", "/v1/jobs?limit=0", None),

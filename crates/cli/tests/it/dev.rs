@@ -67,6 +67,13 @@ impl Dev {
         Dev::start(command)
     }
 
+    /// Where its API is.
+    pub(crate) fn api(&self) -> String {
+        let line = self.welcome.lines().find_map(|line| line.trim().strip_prefix("api "));
+        let url = line.and_then(|rest| rest.trim().split(',').next());
+        url.expect("the address of the API").to_owned()
+    }
+
     fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")), signal).expect("signal");
     }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::workbench::{Workbench, check_refusal, tenure};
+use crate::api::Api;
+use crate::workbench::{Workbench, check_refusal, eventually, tenure};
 
 fn finding<'a>(findings: &'a [Value], check: &str) -> &'a Value {
     findings
@@ -61,6 +62,35 @@ async fn closed_gates_are_a_warning_with_a_next_step() {
     let gates = finding(&findings, "gates");
     assert_eq!(gates["verdict"], "warn");
     assert!(gates["next"].as_str().unwrap().contains("tenure gate open"), "{gates}");
+}
+
+#[tokio::test]
+async fn doctor_and_health_name_services_that_no_process_runs_until_a_server_does() {
+    let bench = Workbench::open().await;
+    let services = || finding(&bench.lines(&["doctor"]), "services").clone();
+    let missing = services();
+    assert_eq!(missing["verdict"], "warn");
+    for part in [
+        "No reaper has ever run: expired leases are not rescued.",
+        "No scheduler has ever run: schedules do not fire.",
+    ] {
+        assert!(missing["what"].as_str().unwrap().contains(part), "{missing}");
+    }
+    let next = missing["next"].as_str().unwrap();
+    assert!(
+        next.contains("tenure serve") && next.contains("tenure::services::run"),
+        "{missing}"
+    );
+    let health = bench.text(&["health"]);
+    assert!(
+        health.contains("services_missing") && health.contains("scheduler"),
+        "{health}"
+    );
+    let _server = Api::start(&bench);
+    eventually("the services of a server", || {
+        (services()["verdict"] == "ok").then_some(())
+    });
+    assert_eq!(bench.json(&["health"])["services"]["reaper"]["is_running"], true);
 }
 
 #[tokio::test]

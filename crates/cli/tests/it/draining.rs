@@ -2,6 +2,8 @@
 
 use std::net::TcpStream;
 
+use nix::sys::signal::Signal;
+
 use crate::api::key;
 use crate::served::{Served, Wire};
 use crate::workbench::{Workbench, eventually};
@@ -40,7 +42,7 @@ async fn a_server_that_is_stopped_finishes_what_has_begun() {
     assert_eq!(waiting.reply().status, 100);
     waiting.send(claim.as_bytes());
 
-    server.signal("-TERM");
+    server.signal(Signal::SIGTERM);
     assert_eq!(
         (idle.rest(), fresh.rest()),
         (String::new(), String::new()),
@@ -72,7 +74,7 @@ async fn a_server_that_is_stopped_waits_for_nobody_for_ever() {
     let key = key(&bench, "shop", &["--role", "producer"]);
     let mut server = Served::start(&bench, &["--drain-seconds", "1"]);
     let under_way = begun(&server, &key);
-    server.signal("-TERM");
+    server.signal(Signal::SIGTERM);
     assert_eq!(under_way.rest(), "");
     assert!(server.ended().success());
     assert!(server.log().contains("cut off at the end"), "{}", server.log());
@@ -85,8 +87,8 @@ async fn whoever_asks_twice_does_not_wait() {
     let mut server = Served::start(&bench, &["--drain-seconds", "3600"]);
     let idle = server.connect();
     let _under_way = begun(&server, &key);
-    server.signal("-TERM");
+    server.signal(Signal::SIGTERM);
     assert_eq!(idle.rest(), "", "it was heard");
-    server.signal("-TERM");
+    server.signal(Signal::SIGTERM);
     assert!(server.ended().success());
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use nix::sys::signal::Signal;
 use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
@@ -150,7 +151,7 @@ async fn http_2_is_spoken_where_the_client_prefers_it() {
         }
     };
     assert_eq!(answer[0], 0x88, "200, from the static table");
-    server.signal("-TERM");
+    server.signal(Signal::SIGTERM);
     while frame(&mut wire).is_some() {}
     assert!(server.ended().success());
     assert!(!server.log().contains("cut off"), "{}", server.log());
@@ -218,14 +219,14 @@ async fn a_renewed_certificate_is_taken_without_a_restart() {
     assert_eq!(old.get("/healthz").status, 200);
     // A key that does not belong to it changes nothing.
     std::fs::write(identity.key(), Identity::made().signing_key.serialize_pem()).expect("write");
-    server.signal("-HUP");
+    server.signal(Signal::SIGHUP);
     eventually("a warning", || {
         let told = server.log().contains("the old certificate stays in force");
         told.then_some(())
     });
     assert!(identity.is_shown_by(&server));
     identity.renew();
-    server.signal("-HUP");
+    server.signal(Signal::SIGHUP);
     eventually("the new one", || identity.is_shown_by(&server).then_some(()));
     assert_eq!(old.get("/healthz").status, 200, "who is connected stays connected");
     identity.renew();
@@ -258,4 +259,25 @@ async fn a_certificate_that_cannot_be_used_is_refused_at_the_start() {
         };
         check_refusal(refusal, "config_invalid");
     }
+}
+
+#[tokio::test]
+async fn browsers_are_told_to_come_encrypted_only_where_the_server_says_so() {
+    let bench = Workbench::open().await;
+    let identity = Identity::new();
+    let arguments = identity.arguments();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let silent = Served::start(&bench, &arguments);
+    let reply = identity.connect(&silent, "http/1.1", &[&TLS13]).get("/healthz");
+    assert!(!reply.head.contains("strict-transport-security"), "{}", reply.head);
+    let strict = Served::start(&bench, &[&arguments[..], &["--hsts-seconds", "86400"]].concat());
+    for path in ["/healthz", "/v1/jobs", "/nothing"] {
+        let reply = identity.connect(&strict, "http/1.1", &[&TLS13]).get(path);
+        let header = "strict-transport-security: max-age=86400\r\n";
+        assert!(reply.head.contains(header), "{path}: {}", reply.head);
+    }
+    check_refusal(
+        || bench.command(["serve", "--listen", "127.0.0.1:0", "--hsts-seconds", "86400"]),
+        "config_invalid",
+    );
 }

@@ -28,7 +28,7 @@ async fn events_are_read_from_a_cursor_on() {
     assert_eq!(new[0]["kind"], "job.enqueued");
     assert_eq!(new[0]["job_ids"][0], job.as_str());
     assert_eq!(bench.lines(&["event", "list", "--limit", "1"]).len(), 1);
-    let answer = bench.run(["event", "list", "--kind", "job.enqueued", "--limit", "1"]);
+    let answer = bench.run(["event", "list", "--kind", "job.enqueued", "--limit", "1", "--oldest"]);
     assert!(
         answer.err.contains(&format!("There may be more: --after {cursor}")),
         "{answer:?}"
@@ -36,6 +36,23 @@ async fn events_are_read_from_a_cursor_on() {
     assert!(bench.text(&["event", "list"]).contains("job.enqueued"));
     assert_eq!(bench.lines(&["event", "list", "--subject", "nothing"]).len(), 0);
     bench.refused(&["event", "list", "--after", "yesterday"], "cursor_invalid");
+}
+
+#[tokio::test]
+async fn the_newest_events_are_listed_unless_the_oldest_are_asked_for() {
+    let bench = Workbench::open().await;
+    let jobs: Vec<String> = (0..3).map(|_| bench.enqueue("k")).collect();
+    events(&bench, &["--kind", "job.enqueued"], 3);
+    let listed = |more: &[&str]| -> Vec<String> {
+        let rows = bench.lines(&[&["event", "list", "--kind", "job.enqueued", "-n", "2"], more].concat());
+        rows.iter()
+            .map(|row| row["job_ids"][0].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(listed(&[]), jobs[1..], "the last two, in their order");
+    assert_eq!(listed(&["--oldest"]), jobs[..2]);
+    let told = bench.run(["event", "list", "--kind", "job.enqueued", "-n", "2"]);
+    assert!(told.err.contains("There may be older ones"), "{told:?}");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ const PLAN: &str = r#"{"purpose": "look at the shop", "sla_class": "long", "step
      "needs": ["look"]}]}"#;
 
 /// An execution that has succeeded.
-fn executed(bench: &Workbench, directory: &tempfile::TempDir) -> String {
+pub(crate) fn executed(bench: &Workbench, directory: &tempfile::TempDir) -> String {
     let plan = written(directory.path(), "plan.json", PLAN);
     let id = text_of(&bench.json(&["execution", "submit", &plan]), "execution_id");
     for _ in 0..2 {
@@ -24,14 +24,14 @@ fn executed(bench: &Workbench, directory: &tempfile::TempDir) -> String {
 }
 
 /// The key that signs now.
-fn public_key(bench: &Workbench) -> String {
+pub(crate) fn public_key(bench: &Workbench) -> String {
     let keys = bench.lines(&["evidence", "key", "list"]);
     let signs: Vec<&Value> = keys.iter().filter(|key| key["signs"] == true).collect();
     assert_eq!(signs.len(), 1, "{keys:?}");
     text_of(signs[0], "public_key")
 }
 
-fn verify(file: &str, key: &str) -> Answer {
+pub(crate) fn verify(file: &str, key: &str) -> Answer {
     Answer::of(tenure().args(["evidence", "verify", file, "--public-key", key, "--json"]))
 }
 

@@ -28,6 +28,12 @@ async fn init_makes_the_first_admin_key_once_and_says_how_to_get_another() {
     assert!(told.contains("tenure key create") && !told.contains(&key), "{told}");
     let keys = bench.lines(&["key", "list", "--installation"]);
     assert_eq!(keys.len(), 1, "{keys:?}");
+    assert_eq!(
+        bench.lines(&["key", "list"]),
+        keys,
+        "and it is in the list without a question"
+    );
+    assert_eq!(keys[0]["of"], "installation");
     // Only a keyed hash of it is kept.
     let kept = bench
         .sql("select coalesce(string_agg(k::text, ' '), '') from tenure.keys k")

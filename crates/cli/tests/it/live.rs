@@ -166,3 +166,67 @@ async fn a_stream_ends_with_the_server_and_shows_only_the_own_tenant() {
     while here.next().is_some() {}
     assert!(api.stop());
 }
+
+/// What follows until its end: how often it was said that nothing happens, and whether anything else came.
+fn quiet_until_end(stream: &mut Stream) -> usize {
+    let mut quiet = 0;
+    while let Some(block) = stream.block() {
+        quiet += usize::from(block.iter().any(|line| line == ": still here"));
+    }
+    quiet
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_on_another_server_ends_its_stream_and_its_waits_at_once() {
+    let bench = Workbench::open().await;
+    let (here, there) = (Api::start(&bench), Api::start(&bench));
+    let roles = ["--role", "producer", "--role", "worker"];
+    let (doomed, valid) = (key(&bench, "doomed", &roles), key(&bench, "valid", &roles));
+    let admin = key(&bench, "boss", &["--role", "admin"]);
+    let job = here.post(&valid, "/v1/jobs", json!({"kind": "a"}));
+    let path = |seconds: u32| {
+        format!(
+            "/v1/jobs/{}?wait_seconds={seconds}",
+            job["job_id"].as_str().expect("an id")
+        )
+    };
+    let mut stream = Stream::open(&here, &doomed, "?kind=nothing.*", None);
+    let mut other = Stream::open(&here, &valid, "?kind=key.revoked", None);
+    let claim = json!({"worker": "w", "kinds": ["none"], "wait_seconds": 40});
+    std::thread::scope(|scope| {
+        // Begun first, and to be over first, were it not for the revocation.
+        let stays = scope.spawn(|| here.send(&valid, "GET", &path(30), None));
+        let waits = scope.spawn(|| here.send(&doomed, "GET", &path(40), None));
+        let claims = scope.spawn(|| here.send(&doomed, "POST", "/v1/jobs/claim", Some(&claim)));
+        let revoke = format!("/v1/keys/{}", doomed.split('_').nth(1).expect("a prefix"));
+        assert_eq!(there.send(&admin, "DELETE", &revoke, None).0, 200);
+        assert_eq!(
+            quiet_until_end(&mut stream),
+            0,
+            "it ended before the next sign of life was due"
+        );
+        here.refused(waits.join().expect("an answer"), 401, "key_invalid");
+        here.refused(claims.join().expect("an answer"), 401, "key_invalid");
+        assert!(!stays.is_finished(), "a key that is valid goes on waiting");
+        assert_eq!(
+            other.next().expect("an event").1,
+            "key.revoked",
+            "and goes on following"
+        );
+        assert_eq!(stays.join().expect("an answer").0, 200);
+    });
+}
+
+#[tokio::test]
+async fn a_key_that_expires_ends_its_stream() {
+    let bench = Workbench::open().await;
+    let api = Api::start(&bench);
+    let short = key(&bench, "guest", &["--role", "producer", "--expires", "+1h"]);
+    let mut stream = Stream::open(&api, &short, "?kind=nothing.*", None);
+    bench.advance("2 hours").await;
+    assert_eq!(
+        quiet_until_end(&mut stream),
+        0,
+        "it ended before the next sign of life was due"
+    );
+}

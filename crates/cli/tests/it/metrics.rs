@@ -192,7 +192,7 @@ async fn the_metrics_are_for_keys_of_the_installation_and_for_nobody_else() {
     assert!(
         body["next"]
             .as_str()
-            .is_some_and(|next| next.contains("--installation")),
+            .is_some_and(|next| next.contains("a key of the installation")),
         "{body}"
     );
     let viewer = key(&bench, "prometheus", &["--role", "viewer", "--installation"]);

@@ -68,9 +68,34 @@ async fn differing_functions_warn_and_work() {
     assert_eq!(bench.run(["--quiet", "job", "list"]).err, "");
 }
 
+/// All for an empty database, nothing for one that is up to date, and only what is missing for an older one.
+#[tokio::test]
+async fn print_shows_what_would_change_in_the_database_it_is_connected_to() {
+    let bench = Workbench::empty().await;
+    let all = bench.text(&["migrate", "--print"]);
+    assert!(all.contains("create table tenure.jobs") && all.contains("create or replace function tenure.job_claim"));
+    bench.text(&["migrate"]);
+    let answer = bench.run(["migrate", "--print"]);
+    assert_eq!((answer.exit, answer.out.as_str()), (0, ""), "{}", answer.out.len());
+    assert!(answer.err.contains("would change nothing"), "{answer:?}");
+
+    let client = bench.database.connect().await.expect("connect");
+    let older = "update tenure.installation set functions_hash = 'older'";
+    client.batch_execute(older).await.expect("other functions");
+    let functions = bench.text(&["migrate", "--print"]);
+    assert!(
+        functions.contains("create or replace function tenure.job_claim"),
+        "no functions"
+    );
+    assert!(
+        !functions.contains("create table tenure.jobs"),
+        "a migration that is there already"
+    );
+}
+
 #[test]
 fn the_sql_is_printed_for_those_who_apply_it_themselves() {
-    let sql = Answer::of(tenure().args(["migrate", "--print"])).ok();
+    let sql = Answer::of(tenure().args(["migrate", "--print", "--all"])).ok();
     assert!(
         sql.contains("create table tenure.jobs") && sql.contains("grant execute"),
         "no schema"

@@ -92,6 +92,9 @@ pub(crate) fn alike(answer: &Answer) -> String {
             "TIME",
         ),
         (r#"(oldest_queued_age_s"?:?) *[0-9.]+"#, "$1 AGE"),
+        // Only the side with a server has services.
+        (r"(?m)^(services_missing) .*$", "$1 SERVICES"),
+        (r#"\{"is_running":(true|false),"last_run_at":("TIME"|null)\}"#, "RUNS"),
         (r"\b[a-z2-7]{13}\b", "PREFIX"),
         (r" +", " "),
     ];

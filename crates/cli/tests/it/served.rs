@@ -6,6 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -62,11 +64,9 @@ impl Served {
         std::fs::read_to_string(self.directory.path().join("log")).expect("its log")
     }
 
-    pub(crate) fn signal(&self, signal: &str) {
-        let sent = Command::new("kill")
-            .args([signal, &self.child.id().to_string()])
-            .status();
-        assert!(sent.expect("kill runs").success());
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = self.child.id().try_into().expect("a process id");
+        kill(Pid::from_raw(pid), signal).expect("the signal is sent");
     }
 
     /// Waits until it has ended.

@@ -105,11 +105,7 @@ async fn whoever_may_migrate_can_set_everything_up_without_being_a_superuser() {
     let run = |url: &str, args: &[&str]| Answer::of(tenure().args(["--database-url", url]).args(args));
     let roles = ["create role maker login createrole", "create database made owner maker"];
     for statement in roles {
-        let psql = std::process::Command::new("psql")
-            .args(["-Xqd", &url, "-c", statement])
-            .status()
-            .expect("psql runs");
-        assert!(psql.success(), "{statement}");
+        run(&url, &["psql", "--", "-Xqc", statement]).ok();
     }
     let made = cluster.url("made").replace("user=tenure", "user=maker");
     run(&made, &["init"]).ok();

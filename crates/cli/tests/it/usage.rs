@@ -44,6 +44,39 @@ fn a_misspelt_command_or_option_is_answered_with_the_right_one() {
 }
 
 #[test]
+fn a_misspelt_option_is_answered_only_with_options_of_its_command() {
+    for (args, meant) in [
+        (
+            &["job", "enqueue", "k", "--delay", "5m"][..],
+            "Did you mean --due? --help shows all.",
+        ),
+        (
+            &["job", "enqueue", "k", "--run-at", "+5m"],
+            "Did you mean --due? --help shows all.",
+        ),
+        (
+            &["job", "enqueue", "k", "--dleay", "5m"],
+            "Did you mean --due? --help shows all.",
+        ),
+        (
+            &["job", "enqueue", "k", "--prioritty", "urgent"],
+            "Did you mean --priority? --help shows all.",
+        ),
+        (
+            &["job", "enqueue", "k", "--tenent", "a"],
+            "Did you mean --tenant? --help shows all.",
+        ),
+        (&["job", "list", "--keyy", "x"], "Read --help of this command."),
+        (&["job", "list", "--payload", "x"], "Read --help of this command."),
+    ] {
+        let refusal = check_refusal(|| command(args), "usage");
+        assert_eq!(refusal["next"], meant, "{args:?}");
+        let usage = format!("The usage is: tenure job {} [OPTIONS]", args[1]);
+        assert!(refusal["why"].as_str().unwrap().starts_with(&usage), "{refusal}");
+    }
+}
+
+#[test]
 fn help_shows_every_noun_and_the_exit_codes() {
     let help = run(&["--help"]).ok();
     for word in [

@@ -36,6 +36,8 @@ pub(crate) fn tenure() -> Command {
         "TENURE_KEY",
         "RUST_LOG",
         "PGOPTIONS",
+        "TENURE_ZONEINFO",
+        "TZDIR",
     ] {
         command.env_remove(variable);
     }

@@ -53,17 +53,18 @@ impl<'a> Field<'a> {
     /// A text of one line that is not blank.
     pub(super) fn name(&self, chars_max: usize) -> Result<String, Refusal> {
         let text = self.text()?;
-        self.checked(text, text, chars_max)
+        self.checked(text, names::check(self.name, text, chars_max))
     }
 
     /// A text of several lines that is not blank.
     pub(super) fn lines(&self, chars_max: usize) -> Result<String, Refusal> {
         let text = self.text()?;
-        self.checked(text, &text.replace(['\n', '\t'], " "), chars_max)
+        let line = text.replace(['\n', '\t'], " ");
+        self.checked(text, names::check_text(self.name, &line, chars_max))
     }
 
-    fn checked(&self, text: &str, line: &str, chars_max: usize) -> Result<String, Refusal> {
-        names::check(self.name, line, chars_max).map_err(|mut refusal| {
+    fn checked(&self, text: &str, checked: Result<(), Refusal>) -> Result<String, Refusal> {
+        checked.map_err(|mut refusal| {
             refusal.what = refusal
                 .what
                 .replacen(&format!("The {}", self.name), &self.path.to_string(), 1);

@@ -2,7 +2,7 @@
 //!
 //! A rhythm is a set of instants and nothing else. [`Rhythm::next`] and [`Rhythm::latest`] walk the same set in both
 //! directions, so whoever asks, and whenever, gets the same slots. All instants are seconds since 1970 in UTC; the data of time
-//! zones is part of the program. Slots lie between the years 1970 and 9000.
+//! zones is part of the program, unless newer data was given ([`zones_install`]). Slots lie between the years 1970 and 9000.
 //!
 //! # Expressions
 //!
@@ -48,7 +48,7 @@ use calendar::Calendar;
 use interval::Interval;
 pub use wall::wall;
 use zoned::Zoned;
-pub use zones::{zone_check, zones};
+pub use zones::{zone_check, zones, zones_install};
 
 /// No slot lies before 1970.
 const FIRST: i64 = 0;

@@ -1,6 +1,6 @@
-//! Time zones by name, from data that comes with the program: two servers never disagree because one machine was updated.
+//! Time zones by name, from data that comes with the program, or from newer data that the program was given.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
@@ -9,6 +9,17 @@ use crate::names;
 use crate::refusal::Refusal;
 
 static BUNDLED: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+static INSTALLED: OnceLock<TimeZoneDatabase> = OnceLock::new();
+
+/// Names of files that are no zones: what they hold depends on the machine.
+const NO_ZONES: [&str; 2] = ["localtime", "posixrules"];
+
+/// Looks zones up here first, from now on; a zone that is not there comes from the data of the program. Call it
+/// before the first rule is read: a rule keeps the zone it was read with. Only the first call counts; the answer says
+/// whether this was it.
+pub fn zones_install(database: TimeZoneDatabase) -> bool {
+    INSTALLED.set(database).is_ok()
+}
 
 /// The names of all time zones, in their order.
 ///
@@ -18,8 +29,14 @@ static BUNDLED: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bun
 /// assert!(rhythm::zones().contains(&"Europe/Berlin".to_owned()));
 /// ```
 pub fn zones() -> Vec<String> {
-    let mut zones: Vec<String> = BUNDLED.available().map(|name| name.as_str().to_owned()).collect();
+    let given = INSTALLED.get().into_iter().flat_map(TimeZoneDatabase::available);
+    let all = given.chain(BUNDLED.available());
+    let mut zones: Vec<String> = all
+        .map(|name| name.as_str().to_owned())
+        .filter(|name| !NO_ZONES.contains(&name.as_str()))
+        .collect();
     zones.sort_unstable();
+    zones.dedup();
     zones
 }
 
@@ -39,11 +56,10 @@ pub fn zone_check(name: &str) -> Result<(), Refusal> {
 
 /// The zone of exactly this name.
 pub(super) fn zone(name: &str) -> Result<TimeZone, Refusal> {
-    // The database takes any case and says which name it found.
-    match BUNDLED.get(name) {
-        Ok(zone) if zone.iana_name() == Some(name) => Ok(zone),
-        _ => Err(unknown(name)),
-    }
+    // A database takes any case and says which name it found.
+    let exact = |database: &TimeZoneDatabase| database.get(name).ok().filter(|zone| zone.iana_name() == Some(name));
+    let found = INSTALLED.get().and_then(exact).or_else(|| exact(&BUNDLED));
+    found.filter(|_| !NO_ZONES.contains(&name)).ok_or_else(|| unknown(name))
 }
 
 fn unknown(name: &str) -> Refusal {

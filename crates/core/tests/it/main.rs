@@ -8,6 +8,7 @@ mod evidence;
 mod evidence_keys;
 mod evidence_tampering;
 mod execution_transitions;
+mod hints;
 mod limits;
 mod masking;
 mod names;

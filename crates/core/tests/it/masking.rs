@@ -45,6 +45,7 @@ language sql
 immutable
 strict
 parallel safe
+set standard_conforming_strings = on
 as $$
   select
 ",

@@ -1,6 +1,7 @@
 //! Putting work in: one, many, in a transaction of the caller's.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tenure_core::codes;
 use tenure_core::limits::BATCH_ROWS_MAX;
@@ -13,15 +14,25 @@ use crate::store::{Timestamp, kinds, now};
 
 /// Two enqueues of many batches whose keys overlap may stand in each other's way; the one that gives way tries again.
 const ROUNDS_MAX: usize = 5;
+/// How long a transaction of the client's own waits for one that holds a key. In a transaction of the caller's it is for the
+/// caller to say: `lock_timeout`.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
 
 impl Client {
-    /// Enqueues one job, in a transaction of its own. A key that an unfinished job has answers with that job.
+    /// Enqueues one job, in a transaction of its own. A key that an unfinished job has answers with that job. A key that
+    /// an open transaction holds is waited for; after 10 seconds the answer is `busy_try_again`.
     pub async fn enqueue(&self, job: &NewJob) -> Result<Enqueued> {
         self.open_lanes_of(std::slice::from_ref(job)).await?;
         let connection = self.pool.get().await?;
         // On its own a refusal spoils nothing, so the cheaper form will do.
         let now = clock(&*connection, std::slice::from_ref(job)).await?;
-        let answers = jobs::enqueue_alone(&*connection, &job.at(now), self.on_behalf_of.as_deref()).await?;
+        let answers = jobs::enqueue_alone_within(
+            &*connection,
+            &job.at(now),
+            self.on_behalf_of.as_deref(),
+            Some(LOCK_WAIT_MAX),
+        )
+        .await?;
         answers.into_iter().next().ok_or_else(nothing_answered)
     }
 
@@ -32,12 +43,12 @@ impl Client {
         let mut connection = self.pool.get().await?;
         let whom = self.on_behalf_of.as_deref();
         if jobs.len() <= BATCH_ROWS_MAX {
-            return enqueue_all(&*connection, jobs, whom).await;
+            return enqueue_all(&*connection, jobs, whom, Some(LOCK_WAIT_MAX)).await;
         }
         let mut round = 1;
         loop {
             let transaction = connection.transaction().await?;
-            match enqueue_all(&transaction, jobs, whom).await {
+            match enqueue_all(&transaction, jobs, whom, Some(LOCK_WAIT_MAX)).await {
                 Ok(enqueued) => {
                     transaction.commit().await?;
                     return Ok(enqueued);
@@ -50,7 +61,7 @@ impl Client {
     }
 
     /// Makes sure that the lanes of these kinds stand. [`Client::enqueue`] does so by itself; before [`enqueue_in`] it
-    /// keeps the first job of a kind from holding up everybody else's until its transaction commits.
+    /// keeps a new kind in one lane: a transaction that stays open with its first job does not share the lane it made.
     pub async fn open_lanes(&self, kinds: impl IntoIterator<Item = impl Into<String>>) -> Result<()> {
         for kind in kinds {
             self.open_lane((kind.into(), None)).await?;
@@ -78,8 +89,8 @@ impl Client {
     }
 }
 
-/// Enqueues one job in a transaction of the caller's: it exists exactly if that commits. A refusal leaves the
-/// transaction as it was, and the caller decides whether to go on.
+/// Enqueues one job in a transaction of the caller's: it exists exactly if that commits. A refusal aborts the transaction, as any
+/// SQL error does; a savepoint around the call (`transaction.transaction()`) keeps what came before it.
 ///
 /// ```no_run
 /// # async fn order(client: &mut tokio_postgres::Client) -> tenure::Result<()> {
@@ -100,7 +111,7 @@ pub async fn enqueue_in(client: &impl GenericClient, job: &NewJob) -> Result<Enq
 /// Enqueues jobs in a transaction of the caller's, and answers in their order. A refusal aborts the transaction, as any
 /// SQL error does. Without a transaction each thousand of them stands for itself.
 pub async fn enqueue_many_in(client: &impl GenericClient, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
-    enqueue_all(client, jobs, None).await
+    enqueue_all(client, jobs, None, None).await
 }
 
 async fn enqueue_one(client: &impl GenericClient, job: &NewJob, on_behalf_of: Option<&str>) -> Result<Enqueued> {
@@ -112,12 +123,13 @@ async fn enqueue_all(
     client: &impl GenericClient,
     jobs: &[NewJob],
     on_behalf_of: Option<&str>,
+    lock_wait: Option<Duration>,
 ) -> Result<Vec<Enqueued>, Error> {
     let now = clock(client, jobs).await?;
     let mut enqueued = Vec::with_capacity(jobs.len());
     for (batch, first) in jobs.chunks(BATCH_ROWS_MAX).zip((0..).step_by(BATCH_ROWS_MAX)) {
         let batch: Vec<_> = batch.iter().map(|job| job.at(now)).collect();
-        let answers = jobs::enqueue_many(client, &batch, on_behalf_of).await;
+        let answers = jobs::enqueue_many_within(client, &batch, on_behalf_of, lock_wait).await;
         // The database counts within its batch.
         enqueued.extend(answers.map_err(|error| match first {
             0 => error,

@@ -1,6 +1,6 @@
 //! Brings a database to the schema this program was built with.
 //!
-//! Roles, numbered migrations, functions, views and grants are applied in one transaction under an advisory lock: a
+//! Roles, numbered migrations, functions, views and grants are applied in one transaction under a lock on the book of migrations: a
 //! database is migrated or untouched, and two servers that start together do it once. It needs no superuser: a login
 //! with `CREATEROLE` and `CREATE` on the database is enough, or, where the roles exist, one that may act as
 //! `tenure_owner`. Nothing outside the schema `tenure` is touched, and every gate is closed afterwards.
@@ -25,15 +25,15 @@ mod status;
 
 use std::time::Duration;
 
-pub use print::{print, print_roles};
+pub use print::{print, print_pending, print_roles};
 pub use run::migrate;
 pub use status::{SchemaStatus, check};
 
 /// The schema version this program was built with: the number of its last migration.
-pub const SCHEMA_VERSION: i32 = 19;
+pub const SCHEMA_VERSION: i32 = 28;
 
 /// The oldest schema version this program works with.
-pub const SCHEMA_VERSION_MIN: i32 = 19;
+pub const SCHEMA_VERSION_MIN: i32 = 28;
 
 /// The newest schema version this program works with. Servers of two versions share a database during a rolling
 /// upgrade, so a migration takes nothing away that a program up to ten migrations older uses.
@@ -44,6 +44,9 @@ pub const SCHEMA_VERSION_MAX: i32 = SCHEMA_VERSION + 10;
 pub struct Options {
     /// Apply functions, views and grants even if the database has them already.
     pub force: bool,
+    /// The database was restored from a copy of its files, which looks like the server it was taken from: begin a new
+    /// epoch of the event stream. After a dump or a recovery this is seen without being said.
+    pub restored: bool,
     /// How long to wait for another migration of the same database.
     pub wait: Duration,
     /// How long to wait for a lock on one object before the whole migration is taken back and tried again.
@@ -56,6 +59,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             force: false,
+            restored: false,
             wait: Duration::from_secs(120),
             lock_timeout: Duration::from_secs(3),
             attempts_max: 8,

@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::SCHEMA_VERSION;
-use super::run::LOCK;
+use tokio_postgres::GenericClient;
+
+use super::run::{BOOK, LOCK, at, pending, read_book};
 use super::source::{Migration, SOURCE, SqlFile};
+use super::{SCHEMA_VERSION, functions_hash};
+use crate::error::{Error, Result};
 
 /// Everything a migration does, as one script for `psql`: a transaction that brings any older schema to this one, and
 /// changes nothing where it is in force already.
@@ -14,24 +17,59 @@ use super::source::{Migration, SOURCE, SqlFile};
 /// assert!(script.contains("create or replace function tenure.job_claim_many"));
 /// ```
 pub fn print() -> String {
-    let mut script = format!(
-        "-- The Tenure schema, version {SCHEMA_VERSION}. Apply it with psql, as a login that may create roles and schemas:\n\
-         --   psql -X -f this-file.sql the-database\n\
-         \\set ON_ERROR_STOP on\n\
-         begin;\n\
-         set local client_min_messages = warning;\n\
-         set local search_path = pg_catalog, pg_temp;\n\
-         select pg_advisory_xact_lock({LOCK}) \\g /dev/null\n\
-         set local lock_timeout = '10s';\n"
-    );
+    let mut script = opening();
     append(&mut script, SOURCE.roles);
     append(&mut script, SOURCE.bootstrap);
+    append_lock(&mut script);
     for migration in &SOURCE.migrations {
         append_migration(&mut script, migration);
     }
     append_objects(&mut script);
     script.push_str("commit;\n");
     script
+}
+
+/// What a migration would change in this database, as a script like that of [`print`]: the migrations that it lacks, and
+/// functions, views and grants if they are others. Empty for a database that is up to date. Reads, and changes nothing.
+pub async fn print_pending(client: &impl GenericClient) -> Result<String> {
+    let found = client
+        .query_typed(BOOK, &[])
+        .await
+        .map_err(at("the book of migrations"));
+    let has_book = found.map_err(Error::from)?.first().is_some_and(|row| row.get(1));
+    if !has_book {
+        return Ok(print());
+    }
+    let applied = read_book(client).await.map_err(Error::from)?;
+    let missing = pending(&applied).map_err(Error::from)?;
+    let state = "select i.functions_hash from tenure.installation i";
+    let rows = client.query_typed(state, &[]).await?;
+    let hash: Option<String> = rows.first().and_then(|row| row.get(0));
+    if missing.is_empty() && hash.as_deref() == Some(functions_hash()) {
+        return Ok(String::new());
+    }
+    let mut script = opening();
+    append(&mut script, SOURCE.roles);
+    script.push_str("\nset local role tenure_owner;\n");
+    append_lock(&mut script);
+    for migration in missing {
+        append_migration(&mut script, migration);
+    }
+    append_objects(&mut script);
+    script.push_str("commit;\n");
+    Ok(script)
+}
+
+fn opening() -> String {
+    format!(
+        "-- The Tenure schema, version {SCHEMA_VERSION}. Apply it with psql, as a login that may create roles and schemas:\n\
+         --   psql -X -f this-file.sql the-database\n\
+         \\set ON_ERROR_STOP on\n\
+         begin;\n\
+         set local client_min_messages = warning;\n\
+         set local search_path = pg_catalog, pg_temp;\n\
+         set local lock_timeout = '120s';\n"
+    )
 }
 
 /// The roles alone, for a login with `CREATEROLE` when whoever migrates has none.
@@ -47,6 +85,14 @@ fn append(script: &mut String, file: SqlFile) {
     if !file.text.ends_with('\n') {
         script.push('\n');
     }
+}
+
+/// Another migration may take longer than a lock on a table that is in use.
+fn append_lock(script: &mut String) {
+    let _ = write!(
+        script,
+        "\n-- One migration at a time.\n{LOCK};\nset local lock_timeout = '10s';\n"
+    );
 }
 
 /// Applied only if the book lacks it; refused if the book has it with another text.

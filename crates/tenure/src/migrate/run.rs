@@ -5,18 +5,31 @@ use std::time::Duration;
 use tenure_core::{Refusal, codes};
 use tokio_postgres::error::{ErrorPosition, SqlState};
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, IsolationLevel, Transaction};
+use tokio_postgres::{Client, GenericClient, IsolationLevel, Transaction};
 
 use super::objects;
 use super::source::{Migration, SOURCE, SqlFile};
 use super::{Options, Report, SCHEMA_VERSION};
 use crate::error::{Error, Result};
 
-/// Serialises migrations of one database. Other databases of the server have the same lock for themselves.
-pub(super) const LOCK: i64 = 0x7465_6e75_7265_6d67;
+/// Lets migrations of one database take turns. Only the owner of the book can lock it so: an advisory lock could be
+/// taken, and kept, by any login.
+pub(super) const LOCK: &str = "lock table tenure.migrations in share row exclusive mode";
+
+/// The session that has [`LOCK`], as far as this login may see.
+const HOLDER: &str = "select pg_catalog.format('process %s%s%s', l.pid, ' of ' || a.usename,
+         ' (' || nullif(a.application_name, '') || ')')
+  from pg_catalog.pg_locks l
+  left join pg_catalog.pg_stat_activity a on a.pid = l.pid
+ where l.locktype = 'relation' and l.relation = 'tenure.migrations'::pg_catalog.regclass and l.granted
+   and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
+   and l.pid <> pg_catalog.pg_backend_pid()
+   and l.mode not in ('AccessShareLock', 'RowShareLock')
+ order by l.pid
+ limit 1";
 
 /// The book of migrations, and the schema it lies in, whoever made that.
-const BOOK: &str = "select r.rolname::text, c.oid is not null
+pub(super) const BOOK: &str = "select r.rolname::text, c.oid is not null
   from pg_catalog.pg_namespace n
   join pg_catalog.pg_roles r on r.oid = n.nspowner
   left join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = 'migrations'
@@ -31,6 +44,15 @@ pub(super) enum Stop {
     Sql { step: String, error: tokio_postgres::Error },
 }
 
+impl From<Stop> for Error {
+    fn from(stop: Stop) -> Error {
+        match stop {
+            Stop::Refused(refusal) => Error::Refused(refusal),
+            Stop::Sql { step, error } => explain(&step, error),
+        }
+    }
+}
+
 /// Brings the database to this program's schema; a database that has it is left as it is.
 pub async fn migrate(client: &mut Client, options: &Options) -> Result<Report> {
     let mut attempt = 1;
@@ -43,8 +65,7 @@ pub async fn migrate(client: &mut Client, options: &Options) -> Result<Report> {
                 tokio::time::sleep(Duration::from_millis(50) * attempt).await;
                 attempt += 1;
             }
-            Err(Stop::Refused(refusal)) => return Err(Error::Refused(refusal)),
-            Err(Stop::Sql { step, error }) => return Err(explain(&step, error)),
+            Err(stop) => return Err(stop.into()),
         }
     }
 }
@@ -57,9 +78,10 @@ async fn once(client: &mut Client, options: &Options) -> Result<Report, Stop> {
         .start()
         .await
         .map_err(at("begin"))?;
-    lock(&transaction, options).await?;
+    settle(&transaction, options).await?;
     run(&transaction, "roles.sql", SOURCE.roles.text).await?;
     let is_new = open_book(&transaction).await?;
+    lock(&transaction, options).await?;
     let mut report = Report {
         version_before: None,
         version: SCHEMA_VERSION,
@@ -88,8 +110,8 @@ async fn once(client: &mut Client, options: &Options) -> Result<Report, Stop> {
     }
     transaction
         .query_typed(
-            "select tenure.installation_stamp($1)",
-            &[(&SOURCE.functions_hash, Type::TEXT)],
+            "select tenure.installation_stamp($1, $2)",
+            &[(&SOURCE.functions_hash, Type::TEXT), (&options.restored, Type::BOOL)],
         )
         .await
         .map_err(at("tenure.installation_stamp"))?;
@@ -98,7 +120,8 @@ async fn once(client: &mut Client, options: &Options) -> Result<Report, Stop> {
     Ok(report)
 }
 
-async fn lock(transaction: &Transaction<'_>, options: &Options) -> Result<(), Stop> {
+/// The settings of the transaction. Until the book is locked, a lock may take as long as another migration does.
+async fn settle(transaction: &Transaction<'_>, options: &Options) -> Result<(), Stop> {
     // The path is ours: a function somebody put into public must not run with the rights of whoever migrates.
     let settings = format!(
         "set local client_min_messages = warning; set local statement_timeout = 0;
@@ -106,21 +129,30 @@ async fn lock(transaction: &Transaction<'_>, options: &Options) -> Result<(), St
          set local search_path = pg_catalog, pg_temp; set local lock_timeout = {}",
         options.wait.as_millis()
     );
-    run(transaction, "settings", &settings).await?;
-    let locked = transaction
-        .query_typed("select pg_catalog.pg_advisory_xact_lock($1)", &[(&LOCK, Type::INT8)])
-        .await;
-    match locked {
+    run(transaction, "settings", &settings).await
+}
+
+/// Waits for another migration, and says who runs it when that takes too long. Two that make the schema at the same
+/// moment meet before: the second fails on its name, is tried again, and then waits here.
+async fn lock(transaction: &Transaction<'_>, options: &Options) -> Result<(), Stop> {
+    run(transaction, "savepoint", "savepoint book").await?;
+    match transaction.batch_execute(LOCK).await {
         Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+            run(transaction, "savepoint", "rollback to savepoint book").await?;
+            let holder = one(transaction, HOLDER).await?;
             return Err(Stop::Refused(Refusal::new(
                 codes::BUSY_TRY_AGAIN,
                 "Another migration of this database is running.",
-                format!("It has not ended within {} seconds.", options.wait.as_secs()),
-                "Wait for it, or find its session in pg_stat_activity.",
+                format!(
+                    "It has not ended within {} seconds; {} holds the lock on tenure.migrations.",
+                    options.wait.as_secs(),
+                    holder.as_deref().unwrap_or("a session that has just ended"),
+                ),
+                "Wait for it, or end its session: select pg_terminate_backend(process).",
             )));
         }
         other => other.map_err(at("the lock of migrations"))?,
-    };
+    }
     let settings = format!("set local lock_timeout = {}", options.lock_timeout.as_millis());
     run(transaction, "settings", &settings).await
 }
@@ -151,10 +183,10 @@ async fn open_book(transaction: &Transaction<'_>) -> Result<bool, Stop> {
     Ok(true)
 }
 
-type Applied = (i32, String, String);
+pub(super) type Applied = (i32, String, String);
 
-async fn read_book(transaction: &Transaction<'_>) -> Result<Vec<Applied>, Stop> {
-    let rows = transaction
+pub(super) async fn read_book(client: &impl GenericClient) -> Result<Vec<Applied>, Stop> {
+    let rows = client
         .query_typed(
             "select m.version, m.name, m.checksum from tenure.migrations m order by m.version",
             &[],
@@ -165,7 +197,7 @@ async fn read_book(transaction: &Transaction<'_>) -> Result<Vec<Applied>, Stop> 
 }
 
 /// What is still to be applied; refuses when what was applied is not what this program carries.
-fn pending(applied: &[Applied]) -> Result<Vec<&'static Migration>, Stop> {
+pub(super) fn pending(applied: &[Applied]) -> Result<Vec<&'static Migration>, Stop> {
     for (version, name, checksum) in applied {
         let Some(ours) = SOURCE.migrations.iter().find(|ours| ours.version == *version) else {
             return Err(Stop::Refused(Refusal::new(
@@ -206,9 +238,13 @@ async fn record(transaction: &Transaction<'_>, migration: &Migration) -> Result<
 /// Partitions are made ahead by every retention run; here only the first ones matter, so a failure is a note.
 async fn keep_partitions(transaction: &Transaction<'_>) -> Result<Option<String>, Stop> {
     run(transaction, "savepoint", "savepoint partitions").await?;
-    match transaction.batch_execute("select tenure.partition_upkeep()").await {
-        Ok(()) => Ok(None),
-        Err(error) => {
+    match one(transaction, "select tenure.partition_upkeep() ->> 'gave_way'").await {
+        Ok(gave_way) if gave_way.as_deref() == Some("true") => Ok(Some(
+            "Partitions were not looked after, the next retention run will: callers were at work on them.".to_owned(),
+        )),
+        Ok(_) => Ok(None),
+        Err(Stop::Refused(refusal)) => Err(Stop::Refused(refusal)),
+        Err(Stop::Sql { error, .. }) => {
             run(transaction, "savepoint", "rollback to savepoint partitions").await?;
             let refusal = Refusal::from(Error::from(error));
             Ok(Some(format!(

@@ -4,6 +4,7 @@ mod address;
 mod listener;
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, PoolError, RecyclingMethod, Runtime, TimeoutType};
@@ -45,16 +46,27 @@ impl Default for PoolOptions {
 #[derive(Debug, Clone)]
 pub struct Pool {
     inner: deadpool_postgres::Pool,
+    address: Arc<Address>,
 }
 
 impl Pool {
     /// A pool for a URL or `key=value` string as `psql` takes it, with `sslmode` and `sslrootcert`. Opens nothing yet.
     pub fn new(url: &str, options: &PoolOptions) -> Result<Pool> {
-        let Address { config, verify } = Address::parse(url)?;
+        Pool::of(Arc::new(Address::parse(url)?), options)
+    }
+
+    /// Another pool to the same database, which shares no connection with this one: for what must never wait for those
+    /// who use this one.
+    pub fn apart(&self, options: &PoolOptions) -> Result<Pool> {
+        Pool::of(self.address.clone(), options)
+    }
+
+    fn of(address: Arc<Address>, options: &PoolOptions) -> Result<Pool> {
+        let Address { config, verify } = &*address;
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let manager = Manager::from_config(config, Connector::new(&verify)?, recycling);
+        let manager = Manager::from_config(config.clone(), Connector::new(verify)?, recycling);
         let inner = deadpool_postgres::Pool::builder(manager)
             .max_size(options.connections_max)
             .wait_timeout(Some(options.wait))
@@ -63,7 +75,7 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| unavailable(&error))?;
-        Ok(Pool { inner })
+        Ok(Pool { inner, address })
     }
 
     /// A connection, given back when dropped.

@@ -95,7 +95,8 @@ fn tell(
     (previous, following): (Option<Timestamp>, Option<Timestamp>),
 ) -> Told {
     let name = &schedule.name;
-    if let Some(slot) = slot.filter(|slot| slot.plan_time == at) {
+    // A run by hand answers for the second it was asked for in.
+    if let Some(slot) = slot.filter(|slot| slot.plan_time == at || slot.origin == "manual") {
         return of_slot(name, slot, now);
     }
     if let Some(slot) = slot.filter(|slot| slot.skip_reason.as_deref() == Some("paused")) {
@@ -221,7 +222,7 @@ fn of_slot(name: &str, slot: &Slot, now: Timestamp) -> Told {
         }
         (_, Some("superseded")) => Told::new("skipped", format!("It was planned and then given up. {message}")),
         (_, Some("refused")) => Told::new("skipped", format!("Its job was refused: {code}. {message}"))
-            .next(format!("See what it means: docs/errors/{code}.md.")),
+            .next(format!("See what it means: tenure errors {code}.")),
         (state, _) => Told::new(state, format!("Its state is {state}.")),
     }
 }

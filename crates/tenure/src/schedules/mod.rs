@@ -1,7 +1,7 @@
 //! Schedules, as far as they need the calendar: rules are checked, slots computed, and what happened is explained.
 //!
 //! What the database decides (which slot runs, waits or is skipped) is in `sql/functions/slots_run.sql`; which
-//! moments a rule names is computed here, with time-zone data of our own, so that every machine has the same answer.
+//! moments a rule names is computed here, with the newest time zone data there is ([`crate::zones`]).
 
 mod declare;
 mod explain;
@@ -137,6 +137,8 @@ pub fn rhythm_of(schedule: &Schedule) -> Result<Rhythm, Refusal> {
 }
 
 fn rhythm(cron: Option<&str>, every: Option<i64>, zone: &str, start: Option<Timestamp>) -> Result<Rhythm, Refusal> {
+    // Chooses the data of time zones before the first of them is looked up.
+    crate::zones::current();
     match (cron, every) {
         (Some(cron), None) => Rhythm::cron(cron, zone),
         (None, Some(every)) => {

@@ -21,6 +21,7 @@ pub fn moment(text: &str, zone: &str, rule: Option<&Rhythm>, now: Timestamp) -> 
     if let Ok(at) = text.trim().parse() {
         return Ok(at);
     }
+    crate::zones::current();
     let found = wall(zone, text, seconds(now))?;
     let is_slot = |at: &&i64| rule.is_some_and(|rule| rule.is_slot(**at));
     let at = found.iter().find(is_slot).or(found.first());

@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::time::Duration;
 
-use tokio_postgres::Client;
+use tokio_postgres::{Client, GenericClient};
 
 use crate::error::Result;
 use crate::pool::Pool;
 use crate::store::for_every_tenant;
+use crate::store::health::installation_check;
 use crate::store::leases::{ReapMode, job_reap};
 
 /// How often the reaper looks, unless told otherwise.
@@ -25,7 +26,10 @@ pub struct Counts {
 }
 
 /// Reaps until nothing is left, or a bounded number of batches.
+///
+/// A restore or a failover that no migration followed is noticed here, before anything new is written.
 pub async fn run_once(client: &mut Client) -> Result<Counts> {
+    notice_restore(client).await?;
     let mut counts = Counts::default();
     for _ in 0..BATCHES_MAX {
         let transaction = client.transaction().await?;
@@ -40,6 +44,19 @@ pub async fn run_once(client: &mut Client) -> Result<Counts> {
         }
     }
     Ok(counts)
+}
+
+/// Begins a new epoch of the event stream when this is a restored database or another server than before: transaction
+/// ids may have gone back, and a reader would pass over what comes.
+pub async fn notice_restore(client: &impl GenericClient) -> Result<()> {
+    let found = installation_check(client).await?;
+    if found.began {
+        tracing::warn!(
+            epoch = found.epoch,
+            "The database was restored, or another server took over: the event stream goes on in a new epoch."
+        );
+    }
+    Ok(())
 }
 
 /// Reaps on a timer until `shutdown` is ready.

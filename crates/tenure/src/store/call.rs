@@ -73,8 +73,8 @@ pub(super) struct Call<'a> {
     function: &'static str,
     names: Vec<&'static str>,
     values: Vec<(&'a (dyn ToSql + Sync), Type)>,
-    /// Whether the last value is the trace of the call.
-    is_traced: bool,
+    /// Settings of its transaction; their values are the last ones.
+    settings: Vec<&'static str>,
 }
 
 impl<'a> Call<'a> {
@@ -83,7 +83,7 @@ impl<'a> Call<'a> {
             function,
             names: Vec::new(),
             values: Vec::new(),
-            is_traced: false,
+            settings: Vec::new(),
         }
     }
 
@@ -108,10 +108,19 @@ impl<'a> Call<'a> {
     }
 
     /// Names the trace that the call, and the rest of its transaction, belongs to. Comes after all arguments.
-    pub(super) fn traced(mut self, trace: &'a Option<String>) -> Call<'a> {
-        if let Some(trace) = trace {
-            self.values.push((trace, Type::TEXT));
-            self.is_traced = true;
+    pub(super) fn traced(self, trace: &'a Option<String>) -> Call<'a> {
+        self.set("tenure.traceparent", trace)
+    }
+
+    /// Waits for a lock this long at most, with its unit, as does the rest of its transaction. Comes after all arguments.
+    pub(super) fn lock_wait(self, lock_wait: &'a Option<String>) -> Call<'a> {
+        self.set("lock_timeout", lock_wait)
+    }
+
+    fn set(mut self, setting: &'static str, value: &'a Option<String>) -> Call<'a> {
+        if let Some(value) = value {
+            self.values.push((value, Type::TEXT));
+            self.settings.push(setting);
         }
         self
     }
@@ -130,7 +139,8 @@ impl<'a> Call<'a> {
         rows.pop().ok_or_else(|| missing(function).into())
     }
 
-    /// The value of a `jsonb` function, or the refusal it carries.
+    /// The value of a `jsonb` function, or the refusal it carries: a refusal is raised, but for what has to commit something (a
+    /// passed deadline), and a schema of the version before answers each as a value.
     pub(super) async fn value(self, client: &impl GenericClient) -> Result<Value> {
         let value: Option<Value> = self.scalar(client).await?;
         accept(value.unwrap_or_default())
@@ -163,12 +173,13 @@ impl<'a> Call<'a> {
             .zip(1..)
             .map(|(name, at)| format!("{name} => ${at}"))
             .collect();
-        if let (true, Some(first)) = (self.is_traced, arguments.first_mut()) {
-            // An argument is read before the function runs: so the setting stands by then, without a statement of its own.
-            let (name, trace) = (self.names[0], self.values.len());
-            *first = format!(
-                "{name} => case when pg_catalog.set_config('tenure.traceparent', ${trace}, true) is not null then $1 end"
-            );
+        if let (false, Some(first)) = (self.settings.is_empty(), arguments.first_mut()) {
+            // An argument is read before the function runs: so the settings stand by then, without a statement of their own.
+            let places = self.names.len() + 1..;
+            let set = self.settings.iter().zip(places);
+            let set = set.map(|(name, at)| format!("pg_catalog.set_config('{name}', ${at}, true) is not null"));
+            let set = set.collect::<Vec<_>>().join(" and ");
+            *first = format!("{} => case when {set} then $1 end", self.names[0]);
         }
         let (function, arguments) = (self.function, arguments.join(", "));
         // A scalar function's only column is named by the alias; a set has the names of its columns.

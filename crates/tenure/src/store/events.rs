@@ -77,6 +77,8 @@ pub struct EventFilter {
     pub kind: Option<String>,
     /// Only those about this subject.
     pub subject: Option<String>,
+    /// The last of them instead of the first, still oldest first.
+    pub newest: bool,
 }
 
 /// Events, oldest first (`tenure.event_list`).
@@ -86,6 +88,7 @@ pub async fn event_list(client: &impl GenericClient, filter: &EventFilter) -> Re
         .maybe("p_limit", &filter.limit)
         .maybe("p_kind", &filter.kind)
         .maybe("p_subject", &filter.subject)
+        .maybe("p_newest", &filter.newest.then_some(true))
         .rows(client)
         .await
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tokio_postgres::GenericClient;
 
-use super::call::Call;
+use super::call::{Call, row};
 use crate::error::Result;
 
 /// Backlog, leases, dead letters, executors and gates of the tenant (`tenure.health`).
@@ -29,6 +29,21 @@ pub struct Metrics {
 /// The numbers of the tenant, or of all; and what happened since an answer before (`tenure.metrics`).
 pub async fn metrics(client: &impl GenericClient, after: Option<&str>) -> Result<Metrics> {
     Call::new("metrics").nullable("p_after", &after).read(client).await
+}
+
+row! {
+    /// In which epoch the event stream goes on.
+    pub struct Epoch {
+        /// Its number, the first part of every cursor.
+        pub epoch: i32,
+        /// Whether it began with this call: the database was restored, or another server took over.
+        pub began: bool,
+    }
+}
+
+/// Notices a restore or a failover, and begins a new epoch of the event stream then (`tenure.installation_check`).
+pub async fn installation_check(client: &impl GenericClient) -> Result<Epoch> {
+    Call::new("installation_check").one(client).await
 }
 
 /// What an operator should know about the database itself (`tenure.doctor`).

@@ -198,6 +198,19 @@ pub async fn act_as(client: &impl GenericClient, acting: &Acting<'_>) -> Result<
     Ok(acted.into_iter().next())
 }
 
+/// The name of the tenant a key belongs to; none for one of the installation (`tenure.key_home`).
+pub async fn key_home(client: &impl GenericClient, key_id: Uuid) -> Result<Option<String>> {
+    Call::new("key_home").with("p_key_id", &key_id).scalar(client).await
+}
+
+/// Those of these keys that are not valid any more (`tenure.keys_ended`).
+pub async fn keys_ended(client: &impl GenericClient, key_ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    let key_ids = key_ids.to_vec();
+    let call = Call::new("keys_ended").with("p_key_ids", &key_ids);
+    let rows = call.run(client, "answer").await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
 /// Says that keys were used (`tenure.keys_used`).
 pub async fn keys_used(client: &impl GenericClient, key_ids: &[Uuid]) -> Result<()> {
     Call::new("keys_used")

@@ -47,16 +47,25 @@ pub struct Kept {
     pub dropped: Vec<String>,
     /// Partitions whose time is over, with jobs that are not.
     pub waiting: Vec<String>,
+    /// It found a lock in use and changed nothing, so that no caller had to wait for long: call again later.
+    pub gave_way: bool,
 }
+
+/// The partitioned tables, in the order in which their partitions are kept.
+pub const PARTITIONED: [&str; 3] = ["jobs", "attempts", "events"];
 
 /// Cleans jobs past their retention (`tenure.job_sweep`).
 pub async fn job_sweep(client: &impl GenericClient, limit: Option<i32>) -> Result<Swept> {
     Call::new("job_sweep").maybe("p_limit", &limit).read(client).await
 }
 
-/// Makes partitions ahead and drops those whose time is over (`tenure.partition_upkeep`).
-pub async fn partition_upkeep(client: &impl GenericClient) -> Result<Kept> {
-    Call::new("partition_upkeep").read(client).await
+/// Makes partitions of one table ahead and drops those whose time is over (`tenure.partition_upkeep`); without a
+/// name, of all [`PARTITIONED`] tables at once. One table per transaction holds no lock while it waits for another.
+pub async fn partition_upkeep(client: &impl GenericClient, table: Option<&str>) -> Result<Kept> {
+    Call::new("partition_upkeep")
+        .maybe("p_table", &table)
+        .read(client)
+        .await
 }
 
 /// The partitions of `jobs`, `attempts` or `events` (`tenure.partition_list`).

@@ -15,7 +15,7 @@ use super::report::Report;
 use super::trouble::jittered;
 use crate::error::Error;
 use crate::store::Snapshot;
-use crate::store::jobs::{ClaimedJob, End, EndAnswer, Outcome};
+use crate::store::jobs::{ClaimedJob, End, Outcome, TurnEnd};
 
 /// How far a worker's life is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -432,15 +432,15 @@ impl Board {
     }
 
     /// Counts what the database said to these ends. It tells only what did not simply succeed.
-    pub(super) fn recorded(&mut self, ends: Vec<End>, answers: Vec<EndAnswer>) {
+    pub(super) fn recorded(&mut self, ends: Vec<End>, answers: Vec<TurnEnd>) {
         self.report.turns += 1;
         if answers.is_empty() {
             self.report.succeeded += ends.len() as u64;
             return;
         }
-        let answers: HashMap<_, _> = answers.into_iter().map(|answer| (answer.job_id, answer)).collect();
+        let answers: HashMap<_, _> = answers.into_iter().map(|it| (it.pair(), it.answer)).collect();
         for end in ends {
-            match answers.get(&end.hold.job_id) {
+            match answers.get(&(end.hold.job_id, end.hold.token)) {
                 None => self.count(end.outcome, None),
                 Some(answer) if answer.is_ended() => self.count(end.outcome, answer.state.as_deref()),
                 Some(answer) if answer.is_lost() => {

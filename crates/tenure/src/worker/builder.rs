@@ -13,7 +13,7 @@ use super::handler::{self, Erased};
 use super::middleware::{self, Layer, Next};
 use super::{Context, Done, Failure, Handler, HandlerOptions, Worker};
 use crate::error::{Error, Result};
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolOptions};
 use crate::schedules::NewSchedule;
 
 /// No waiting of a worker is meant to be longer: one day.
@@ -146,8 +146,8 @@ impl WorkerBuilder {
     /// alone if it stands so; a pause stays. Any number of workers may declare the same. What is refused fails the start;
     /// the login must be allowed to operate (`tenure_operator` or above).
     ///
-    /// The worker does not start its slots: the scheduler of a server does ([`crate::services::scheduler`]), and whoever
-    /// has a handler for the kind runs them.
+    /// The worker does not start its slots: a scheduler does, that of a server or of [`crate::services::run`] in this
+    /// program, and a worker that has a handler for the kind runs them.
     ///
     /// ```no_run
     /// # fn of(pool: tenure::Pool) -> tenure::Result<()> {
@@ -190,7 +190,7 @@ impl WorkerBuilder {
     }
 
     /// Connections that take turns at recording and claiming: while one waits for the database, another runs its jobs.
-    /// By default 2; one more is taken for heartbeats.
+    /// By default 2. Heartbeats have one more, beside the pool.
     pub fn connections(mut self, connections: usize) -> WorkerBuilder {
         self.settings.connections = connections;
         self
@@ -273,7 +273,7 @@ impl WorkerBuilder {
         }
         if connections >= self.pool.connections_max() {
             let why = format!(
-                "One connection is for heartbeats, which must never wait; the pool has {}.",
+                "One more is for handlers that report their progress, and for listening; the pool has {}.",
                 self.pool.connections_max()
             );
             return Err(refuse(
@@ -313,8 +313,14 @@ impl WorkerBuilder {
                 "Only one of them could stand.",
             ));
         }
+        // Handlers may use the pool too, and all of it may wait for a lock: heartbeats go on.
+        let beats = self.pool.apart(&PoolOptions {
+            connections_max: 1,
+            ..PoolOptions::default()
+        })?;
         Ok(Worker {
             pool: self.pool,
+            beats,
             settings: self.settings,
             handlers: self.handlers,
             layers: self.layers.into(),

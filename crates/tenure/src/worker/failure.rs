@@ -1,6 +1,7 @@
 //! What a handler says when its work is not done.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::time::Duration;
 
 /// Why a run did not succeed, and what should become of the job.
@@ -14,6 +15,24 @@ use std::time::Duration;
 ///     Ok(text.parse()?)
 /// }
 /// assert_eq!(parse("x").unwrap_err().class_name(), Some("ParseIntError"));
+/// ```
+///
+/// So does what carries any error, such as `anyhow::Error` or a boxed one, with the whole chain in its message:
+///
+/// ```
+/// use anyhow::Context as _;
+/// use tenure::worker::{Context, Done, Failure};
+///
+/// fn read(path: &str) -> anyhow::Result<String> {
+///     std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"))
+/// }
+///
+/// async fn import(path: String, _context: Context) -> Result<Done, Failure> {
+///     let text = read(&path)?;
+///     Ok(Done::with(text.len())?)
+/// }
+/// let failure = Failure::from(read("/no/such/file").unwrap_err());
+/// assert!(failure.message().starts_with("cannot read /no/such/file: "));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
@@ -100,10 +119,24 @@ impl Failure {
     }
 }
 
-impl<E: std::error::Error> From<E> for Failure {
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for Failure {
     fn from(error: E) -> Failure {
-        Failure::retry(crate::error::reasons(&error)).class(short_name(std::any::type_name::<E>()))
+        let error: Box<dyn Error + Send + Sync> = error.into();
+        let failure = Failure::retry(crate::error::reasons(error.as_ref()));
+        match class_of(std::any::type_name::<E>()) {
+            Some(class) => failure.class(class),
+            None => failure,
+        }
     }
+}
+
+/// The short name of a type, unless it says nothing about the error: a text, or a box around any error.
+fn class_of(path: &'static str) -> Option<String> {
+    let says_nothing = path == "&str"
+        || ["alloc::string::String", "alloc::borrow::Cow<", "alloc::boxed::Box<dyn "]
+            .iter()
+            .any(|text| path.starts_with(text));
+    (!says_nothing).then(|| short_name(path))
 }
 
 /// The last part of a type's path, with the one before it when the last says nothing: `io::Error`.
@@ -127,5 +160,21 @@ mod tests {
         assert_eq!(short_name("std::io::error::Error"), "io::Error");
         assert_eq!(short_name("serde_json::error::Error"), "serde_json::Error");
         assert_eq!(short_name("app::Wrapped<std::io::error::Error>"), "Wrapped");
+    }
+
+    #[test]
+    fn a_text_and_a_box_around_any_error_have_no_class() {
+        let boxed: Box<dyn Error + Send + Sync> = "no paper".into();
+        for failure in [Failure::from("no paper"), "no paper".to_owned().into(), boxed.into()] {
+            assert_eq!((failure.message(), failure.class_name()), ("no paper", None));
+        }
+    }
+
+    #[test]
+    fn an_error_of_anyhow_keeps_its_chain_and_names_its_class() {
+        let error = anyhow::Error::from(std::io::Error::other("no paper")).context("the printer stopped");
+        let failure = Failure::from(error);
+        assert_eq!(failure.message(), "the printer stopped: no paper");
+        assert_eq!(failure.class_name(), Some("anyhow::Error"));
     }
 }

@@ -20,7 +20,7 @@ const RETRY_MIN: Duration = Duration::from_millis(20);
 
 /// Renews leases for as long as the worker lives, on a connection of its own: it must not wait for a turn.
 pub(super) async fn beat(runtime: Arc<Runtime>) {
-    let (mut line, log) = (Line::new(runtime.pool.clone()), Log::default());
+    let (mut line, log) = (Line::new(runtime.beats.clone()), Log::default());
     loop {
         let mut changed = std::pin::pin!(runtime.timers.notified());
         changed.as_mut().enable();

@@ -13,7 +13,7 @@ use super::groups::Group;
 use super::kind::Kind;
 use super::runtime::Runtime;
 use super::turns::Turns;
-use super::{CancelReason, Report, Worker, declared, heartbeat, listening};
+use super::{CancelReason, Report, Worker, declared, heartbeat, listening, services};
 use crate::error::Result;
 
 /// How long the last ends of a worker may take to be recorded, once no handler runs any more.
@@ -33,14 +33,15 @@ pub(super) async fn live(worker: Worker, phase: Phase, shutdown: impl Future<Out
     let (drain, grace) = (runtime.settings.drain, runtime.settings.grace);
     let _stopped = Stopped(runtime.clone());
     // Both end with this function, however it ends.
-    let (mut turns, mut services) = (JoinSet::new(), JoinSet::new());
+    let (mut turns, mut tasks) = (JoinSet::new(), JoinSet::new());
     for _ in 0..runtime.settings.connections {
         turns.spawn(Turns::new(runtime.clone()).run());
     }
-    services.spawn(heartbeat::beat(runtime.clone()));
-    services.spawn(heartbeat::watch(runtime.clone()));
+    tasks.spawn(heartbeat::beat(runtime.clone()));
+    tasks.spawn(heartbeat::watch(runtime.clone()));
+    tasks.spawn(services::watch(runtime.clone()));
     if let Some(url) = listen_url {
-        services.spawn(listening::hear(runtime.clone(), url));
+        tasks.spawn(listening::hear(runtime.clone(), url));
     }
 
     tokio::select! {
@@ -84,6 +85,7 @@ pub(super) async fn live(worker: Worker, phase: Phase, shutdown: impl Future<Out
 fn set_up(worker: Worker, phase: Phase) -> Runtime {
     let Worker {
         pool,
+        beats,
         settings,
         handlers,
         layers,
@@ -105,7 +107,7 @@ fn set_up(worker: Worker, phase: Phase) -> Runtime {
         kinds.insert(name, Arc::new(Kind::new(options, group, handler, layers.clone())));
     }
     let board = Board::new(&settings, groups, phase, Instant::now());
-    Runtime::new(pool, settings, kinds, board)
+    Runtime::new((pool, beats), settings, kinds, board)
 }
 
 /// Until all loops have ended. Theirs is the first error, and their panics are ours.

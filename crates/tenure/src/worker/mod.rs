@@ -47,6 +47,7 @@ mod parking;
 mod report;
 mod run;
 mod runtime;
+mod services;
 mod shutdown;
 mod trouble;
 mod turns;
@@ -74,6 +75,8 @@ use crate::schedules::NewSchedule;
 /// Runs jobs; see the [module](self).
 pub struct Worker {
     pool: Pool,
+    /// Heartbeats have a connection of their own: one must never wait for who uses the pool.
+    beats: Pool,
     settings: Settings,
     handlers: Vec<(String, HandlerOptions, Erased)>,
     layers: Arc<[Layer]>,

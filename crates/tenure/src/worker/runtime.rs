@@ -26,6 +26,8 @@ use crate::store::jobs::{ClaimedJob, End};
 /// A worker at work.
 pub(super) struct Runtime {
     pub(super) pool: Pool,
+    /// For heartbeats alone.
+    pub(super) beats: Pool,
     pub(super) settings: Settings,
     pub(super) home: Arc<Home>,
     pub(super) kinds: HashMap<String, Arc<Kind>>,
@@ -60,13 +62,19 @@ impl Drop for Slot {
 }
 
 impl Runtime {
-    pub(super) fn new(pool: Pool, settings: Settings, kinds: HashMap<String, Arc<Kind>>, board: Board) -> Runtime {
+    pub(super) fn new(
+        (pool, beats): (Pool, Pool),
+        settings: Settings,
+        kinds: HashMap<String, Arc<Kind>>,
+        board: Board,
+    ) -> Runtime {
         let home = Arc::new(Home {
             worker: settings.name.clone(),
             pool: pool.clone(),
         });
         Runtime {
             pool,
+            beats,
             settings,
             home,
             kinds,

@@ -283,8 +283,8 @@ async fn whoever_asks_for_an_archived_execution_is_led_to_its_evidence_and_its_p
         let text = refusal.to_string();
         for part in [
             when.as_str(),
-            &format!("tenure execution export {failed}"),
-            &format!("tenure execution dead-letter show {failed}"),
+            &format!("tenure.execution_evidence('{failed}')"),
+            &format!("tenure.execution_dead_letter_show('{failed}')"),
         ] {
             assert!(text.contains(part), "{sql}: {part} is not in {refusal}");
         }
@@ -292,7 +292,7 @@ async fn whoever_asks_for_an_archived_execution_is_led_to_its_evidence_and_its_p
     let timeline = try_rows(&c, "select * from tenure.execution_timeline($1)", &[&done]).await;
     let text = raised(timeline, "execution_unknown");
     assert!(
-        text.contains(&format!("tenure execution export {done}")) && !text.contains("dead-letter"),
+        text.contains(&format!("tenure.execution_evidence('{done}')")) && !text.contains("dead_letter"),
         "{text}"
     );
     // What the dead letter carries is accepted.

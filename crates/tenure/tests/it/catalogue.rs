@@ -2,10 +2,10 @@
 
 use tokio_postgres::Client;
 
-use crate::fixture::{Db, get, rows, try_rows};
+use crate::fixture::{Db, get, one, rows, run, try_rows};
 
 /// The tables of the hot path, and the runs of steps, of which upkeep asks for all tenants: row-level security holds for readers, but is not forced on the owner's functions.
-const HOT: [&str; 20] = [
+const HOT: [&str; 21] = [
     "active",
     "attempts",
     "delayed",
@@ -21,6 +21,7 @@ const HOT: [&str; 20] = [
     "locks",
     "offers",
     "ready",
+    "ready_marks",
     "step_marks",
     "step_needs",
     "step_runs",
@@ -76,6 +77,7 @@ async fn every_table_of_a_tenant_has_its_wall_and_only_the_hot_ones_spare_the_ow
         "executors",
         "installation",
         "migrations",
+        "services",
         "sweep_cursors",
     ];
     assert_eq!(
@@ -371,4 +373,41 @@ async fn what_must_be_there_cannot_be_missing() {
             .map(|it| it.code().code().to_owned());
         assert_eq!(code.as_deref(), Some("23514"), "{why}");
     }
+}
+
+/// The body of a function is read under the caller's `standard_conforming_strings`: a plain string with a backslash, or
+/// one with Unicode escapes, means something else, or fails, where that is off.
+#[tokio::test]
+async fn no_function_depends_on_how_the_session_reads_a_backslash() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    nothing(
+        &c,
+        "a backslash in a plain string: quote it with $r$…$r$, write it as E'…', or set standard_conforming_strings = on",
+        r"select p.oid::regprocedure::text
+            from pg_proc p
+            -- Comments, strings with escapes and strings in dollars may have one.
+            cross join lateral (select regexp_replace(p.prosrc, '--[^\n]*', '', 'g')) a (text)
+            cross join lateral (select regexp_replace(a.text, '\mE''([^''\\]|\\.|'''')*''', '', 'g')) b (text)
+            cross join lateral (select regexp_replace(b.text, '\$(\w*)\$.*?\$\1\$', '', 'g')) d (text)
+           where p.pronamespace = 'tenure'::regnamespace and strpos(d.text, '\') > 0
+             and 'standard_conforming_strings=on' <> all (coalesce(p.proconfig, '{}'))",
+    )
+    .await;
+    // And so a session that has it off gets the same answers.
+    run(
+        &c,
+        "set standard_conforming_strings = off; set escape_string_warning = off",
+    )
+    .await;
+    let answer = one(&c, r#"select tenure.job_enqueue('plain name', '{"n": 1}')"#, &[]).await;
+    assert_eq!(answer["duplicate"], false, "{answer}");
+    let refusal = one(&c, r#"select tenure.job_enqueue('a', '{"token": 1}')"#, &[]).await;
+    assert_eq!(refusal["code"], "payload_forbidden_key", "{refusal}");
+    let masked: String = get(&c, "select tenure.mask_text('password: hunter2, the rest')", &[]).await;
+    assert_eq!(masked, "password: ***, the rest");
+    one(&c, r#"select tenure.approval_rule_set('free', '{"level": 0}')"#, &[]).await;
+    let plan = r#"{"purpose": "move", "sla_class": "long", "steps": [{"id": "a", "action": "go", "action_class": "read", "target_type": "host", "target_ref": "h", "payload": {"at": "\u00e4"}}]}"#;
+    let submitted = one(&c, "select tenure.execution_submit($1)", &[&plan]).await;
+    assert!(submitted["execution_id"].is_string(), "{submitted}");
 }

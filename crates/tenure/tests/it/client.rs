@@ -11,7 +11,7 @@ use tenure::worker::{Context, Done, Failure};
 use tenure::{Client, NewJob, enqueue_in, enqueue_many_in};
 use uuid::Uuid;
 
-use crate::fixture::{Db, get, one, run, state, until_blocked};
+use crate::fixture::{Db, get, one, run, state};
 use crate::worker_scene::{AtWork, pool, until_idle, worker};
 
 /// Long enough for whatever must happen.
@@ -150,18 +150,20 @@ async fn a_job_of_the_callers_transaction_exists_exactly_if_that_commits() {
     transaction.rollback().await.expect("rolled back");
     assert_eq!(get::<i64>(&c, "select count(*) from tenure.jobs", &[]).await, 0);
 
-    let transaction = c.transaction().await.expect("a transaction");
+    let mut transaction = c.transaction().await.expect("a transaction");
     transaction
         .execute("insert into orders values (2)", &[])
         .await
         .expect("a row");
     let kept: Enqueued = enqueue_in(&transaction, &job(2).due_in(LONG)).await.expect("a job");
     let wrong = NewJob::of("order.ship", &"no object").expect("JSON");
-    let refused = enqueue_in(&transaction, &wrong).await.expect_err("refused");
+    let savepoint = transaction.transaction().await.expect("a savepoint");
+    let refused = enqueue_in(&savepoint, &wrong).await.expect_err("refused");
     assert!(refused.is(codes::PAYLOAD_NOT_OBJECT), "{refused}");
+    savepoint.rollback().await.expect("rolled back");
     let more = enqueue_many_in(&transaction, &[job(3), job(4)])
         .await
-        .expect("a refusal leaves the transaction alone");
+        .expect("a savepoint keeps the transaction");
     assert_eq!(more.len(), 2);
     transaction.commit().await.expect("committed");
     assert_eq!(state(&c, kept.job_id).await, "queued");
@@ -172,13 +174,24 @@ async fn a_job_of_the_callers_transaction_exists_exactly_if_that_commits() {
     )
     .await;
     assert_eq!(both, "1 3");
+
+    let transaction = c.transaction().await.expect("a transaction");
+    transaction
+        .execute("insert into orders values (3)", &[])
+        .await
+        .expect("a row");
+    let refused = enqueue_in(&transaction, &wrong).await.expect_err("refused");
+    assert!(refused.is(codes::PAYLOAD_NOT_OBJECT), "{refused}");
+    // PostgreSQL answers the commit of a failed transaction with a rollback.
+    transaction.commit().await.expect("ended");
+    assert_eq!(get::<i64>(&c, "select count(*) from orders", &[]).await, 1);
 }
 
 /// Rule: 14.
 #[tokio::test]
 async fn the_first_job_of_a_kind_holds_nobody_up() {
     let db = Db::open().await;
-    let (mut slow, c) = (db.direct().await, db.direct().await);
+    let mut slow = db.direct().await;
     let client = client(&db);
     client.open_lanes(["fresh"]).await.expect("open");
     let transaction = slow.transaction().await.expect("a transaction");
@@ -186,13 +199,11 @@ async fn the_first_job_of_a_kind_holds_nobody_up() {
     client.enqueue(&NewJob::new("fresh")).await.expect("not held up");
     transaction.commit().await.expect("committed");
 
-    // Only who enqueues into a lane that nobody has opened holds others up, and only this once.
+    // Nor does one that makes the lane.
     let transaction = slow.transaction().await.expect("a transaction");
     enqueue_in(&transaction, &NewJob::new("unopened")).await.expect("a job");
-    let held_up = tokio::spawn(async move { client.enqueue(&NewJob::new("unopened")).await });
-    until_blocked(&c, "tenure.lane_open").await;
+    client.enqueue(&NewJob::new("unopened")).await.expect("not held up");
     transaction.commit().await.expect("committed");
-    held_up.await.expect("no panic").expect("a job");
 }
 
 #[tokio::test]
@@ -259,4 +270,25 @@ async fn a_wait_that_is_in_vain_says_why() {
     );
     let none = client.wait(Uuid::now_v7(), LONG).await.expect_err("no such job");
     assert!(none.is(codes::JOB_NOT_FOUND), "{none}");
+}
+
+/// In a transaction of the caller's own it is for the caller to say how long a lock is waited for.
+#[tokio::test]
+async fn a_key_that_a_transaction_holds_is_waited_for_no_longer_than_the_client_says() {
+    let db = Db::open().await;
+    let client = Client::new(pool(&db));
+    client.enqueue(&NewJob::new("a")).await.expect("its lane");
+    let holder = db.direct().await;
+    run(&holder, "begin; select tenure.job_enqueue('a', p_key => 'held')").await;
+    let job = NewJob::new("a").key("held");
+    let many = [NewJob::new("a"), job.clone()];
+    let (one, several) = tokio::join!(client.enqueue(&job), client.enqueue_many(&many));
+    for error in [one.expect_err("it is held"), several.expect_err("it is held")] {
+        assert!(error.is(codes::BUSY_TRY_AGAIN), "{error}");
+    }
+    run(&holder, "commit").await;
+    assert!(client.enqueue(&job).await.expect("it is free").duplicate);
+    let mine = client.pool().get().await.expect("a connection");
+    let left: String = get(&mine, "select current_setting('lock_timeout')", &[]).await;
+    assert_eq!(left, "0", "the connection is as it was");
 }

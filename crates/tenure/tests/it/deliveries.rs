@@ -243,7 +243,7 @@ async fn a_receiver_that_is_gone_pauses_its_subscription() {
     let now = due(&c).await;
     end(&c, now[0].0, 1, Some(410)).await;
     let state = "select state || ' ' || paused_by || ' ' || waiting from tenure.subscription_list()";
-    assert_eq!(get::<String>(&c, state, &[]).await, "paused tenure 1");
+    assert_eq!(get::<String>(&c, state, &[]).await, "paused relay 1");
     db.advance("1 hour").await;
     assert!(due(&c).await.is_empty(), "nothing is sent meanwhile");
     one(&c, "select tenure.subscription_resume('hook')", &[]).await;

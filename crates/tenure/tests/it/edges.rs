@@ -24,7 +24,8 @@ async fn an_enqueue_ends_when_strict_mode_changes_while_it_waits() {
     let (a, b, watch) = (db.client().await, db.client().await, db.client().await);
     one(&watch, "select tenure.kind_set('aa', '{}')", &[]).await;
     one(&watch, "select tenure.config_set('queue.kind.strict', 'true')", &[]).await;
-    run(&a, "begin; select tenure.lane_open('aa')").await;
+    // An enqueue waits for no other enqueue that makes a lane, but it does for a lock on the table.
+    run(&a, "begin; lock table tenure.lanes in share mode").await;
     let enqueued = async {
         run(&b, "begin; set local statement_timeout = '30s'").await;
         let made = rows(

@@ -374,3 +374,72 @@ async fn a_lane_opened_before_lets_enqueues_pass_each_other() {
     let waiting: i64 = get(&a, "select count(*) from tenure.ready", &[]).await;
     assert_eq!(waiting, 2);
 }
+
+/// An id that comes twice, in one batch or from two sessions, is refused by its code and never by an error of an index.
+/// Rule: 23.
+#[tokio::test]
+async fn an_id_given_twice_is_refused_by_its_code_on_every_way() {
+    let db = Db::open().await;
+    let (a, b, watch) = (db.client().await, db.client().await, db.client().await);
+    enqueue(&a, "a").await;
+    let mine = Uuid::now_v7();
+    for twice in [
+        "select job_id from tenure.job_enqueue_many(array['a', 'a'], p_job_ids => array[$1, $1]::uuid[])",
+        "select job_id from tenure.job_enqueue_many(array['a', 'b'], p_job_ids => array[$1, $1]::uuid[])",
+        "select job_id from tenure.job_enqueue_many(array['a', 'a'], p_keys => array['k', 'k'], p_job_ids => array[$1, $1]::uuid[])",
+    ] {
+        raised(try_rows(&a, twice, &[&mine]).await, "id_taken");
+    }
+    for (n, sql) in [
+        "select job_id from tenure.job_enqueue_many(array['a'], p_job_ids => array[$1]::uuid[])",
+        "select job_id from tenure.job_enqueue_many(array['a', 'b'], p_job_ids => array[null, $1]::uuid[])",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let mine = Uuid::now_v7();
+        run(&a, "begin").await;
+        rows(&a, sql, &[&mine]).await;
+        let (second, ()) = tokio::join!(async { try_rows(&b, sql, &[&mine]).await }, async {
+            crate::fixture::until_blocked(&watch, "job_enqueue_many").await;
+            run(&a, "commit").await;
+        });
+        raised(second, "id_taken");
+        assert_eq!(state(&watch, mine).await, "queued", "{n}");
+    }
+}
+
+/// A job that is its own parent, alone or by way of others of its batch, has no beginning.
+#[tokio::test]
+async fn a_job_is_never_its_own_ancestor() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let (one_id, other, third) = (Uuid::now_v7(), Uuid::now_v7(), Uuid::now_v7());
+    let sql =
+        "select job_id from tenure.job_enqueue_many(array['a', 'a', 'a'], p_job_ids => $1, p_parent_job_ids => $2)";
+    let ids = vec![one_id, other, third];
+    for parents in [
+        vec![one_id, one_id, one_id],
+        vec![other, one_id, one_id],
+        vec![third, one_id, other],
+    ] {
+        let why = raised(try_rows(&c, sql, &[&ids, &parents]).await, "parent_cycle");
+        assert!(ids.iter().any(|id| why.contains(&id.to_string())), "{why}");
+    }
+    let own = one(
+        &c,
+        "select tenure.job_enqueue('a', p_job_id => $1, p_parent_job_id => $1)",
+        &[&one_id],
+    )
+    .await;
+    refused(&own, "parent_cycle");
+    let root = enqueue(&c, "a").await;
+    rows(&c, sql, &[&ids, &vec![root, one_id, other]]).await;
+    let stored: i64 = get(
+        &c,
+        "select count(*) from tenure.jobs where parent_job_id is not null",
+        &[],
+    )
+    .await;
+    assert_eq!(stored, 3, "a line of parents within a batch is none");
+}

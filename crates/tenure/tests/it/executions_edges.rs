@@ -51,7 +51,10 @@ async fn the_letter_of_a_partially_failed_execution_is_closed_with_the_execution
     let triage = "select tenure.execution_dead_letter_triage($1, $2, 'seen')";
     let closing = one(&c, triage, &[&execution, &"closed"]).await;
     refused(&closing, "state_conflict");
-    assert!(closing["next"].to_string().contains("execution close"), "{closing}");
+    assert!(
+        closing["next"].to_string().contains("tenure.execution_close"),
+        "{closing}"
+    );
     assert_eq!(
         one(&c, triage, &[&execution, &"acknowledged"]).await["triage_status"],
         "acknowledged"

@@ -10,7 +10,7 @@ use crate::approvals_scene::{
     act, ask, check_executions, id, people, plan, snapshot, state_of, submit, tick, work, work_all,
 };
 use crate::fixture::{
-    check_invariants, claim_with, enqueue_with, get, one, raised, refused, rows, run, try_rows, verb,
+    Db, check_invariants, claim_with, enqueue_with, get, one, raised, refused, rows, run, try_rows, verb,
 };
 use crate::locks::{fence, start, steps, take};
 use crate::worker_scene::{until_idle, worker};
@@ -149,17 +149,60 @@ async fn nobody_enqueues_a_job_that_passes_for_one_of_ours() {
     }
 }
 
+/// The names under which the database signs are one list, and no caller gets one of them.
 #[tokio::test]
-async fn nobody_is_named_like_who_acts_by_itself() {
+async fn no_caller_gets_a_name_that_the_database_signs_with() {
     let (_db, c) = people().await;
-    for name in ["execution", "policy", "reaper", "scheduler"] {
+    let reserved: Vec<String> = get(&c, "select tenure.reserved_actors()", &[]).await;
+    for name in &reserved {
         for kind in ["human", "service", "agent"] {
-            let said = one(&c, "select tenure.principal_create($1, $2)", &[&name, &kind]).await;
+            let said = one(&c, "select tenure.principal_create($1, $2)", &[name, &kind]).await;
             refused(&said, "name_invalid");
+        }
+        for call in [
+            "select tenure.login_bind('some_login', p_principal => $1)",
+            "select tenure.login_bind($1)",
+            "select tenure.job_enqueue('touch', p_on_behalf_of => $1)",
+        ] {
+            refused(&one(&c, call, &[name]).await, "name_invalid");
         }
     }
     let made = one(&c, "select tenure.principal_create('policy desk', 'human')", &[]).await;
     assert_eq!(made["name"], "policy desk");
+}
+
+/// Every name that a function signs with is on the list, and the list has no other.
+#[tokio::test]
+async fn the_reserved_names_are_those_that_functions_sign_with() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    // The actor comes after the time, as in tenure.chain_append(p_now, 'policy', …), or after the kind of an event.
+    let signed: Vec<String> = get(
+        &c,
+        r"select array_agg(distinct m.name[1] order by m.name[1])
+            from pg_proc p
+            cross join lateral (
+              select regexp_matches(p.prosrc, '\([pv]_now, ''([a-z_]+)''', 'g')
+              union all
+              select regexp_matches(p.prosrc, '''(?:job|subscription|delivery|schedule|execution)\.[a-z_]+'', ''([a-z]+)''', 'g')
+              union all
+              select regexp_matches(p.prosrc, '(?:principal|actor) := ''([a-z]+)''', 'g')) m (name)
+           where p.pronamespace = 'tenure'::regnamespace",
+        &[],
+    )
+    .await;
+    let migrated: Vec<String> = get(
+        &c,
+        "select array_agg(distinct x.name)
+           from (select created_by from tenure.tenants union all select bound_by from tenure.logins) x (name)",
+        &[],
+    )
+    .await;
+    let mut found: Vec<String> = signed.into_iter().chain(migrated).collect();
+    found.sort();
+    found.dedup();
+    let reserved: Vec<String> = get(&c, "select tenure.reserved_actors()", &[]).await;
+    assert_eq!(found, reserved);
 }
 
 /// A handler that asks which step it runs for is told of steps only.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tenure_core::limits::STEP_PROGRESS_LINES_MAX;
+use uuid::Uuid;
 
 use crate::approvals_scene::{
     act, as_owner, ask, ask_change, check_executions, decide, id, people, plan, rule, state_of, submit, tick, work,
@@ -403,17 +404,60 @@ async fn a_step_that_reports_without_end_fills_no_story() {
     check_executions(&c).await;
 }
 
-/// A step needs a long lease; plain jobs of its kind may have one too, but for what the kind itself allows.
+/// One plan with a long step gave every later job of its kind a long lease, and so a late rescue.
+/// Proves: S211.
+#[tokio::test]
+async fn a_long_step_gives_no_plain_job_of_its_kind_a_long_lease() {
+    let (_db, c) = people().await;
+    rule(&c, "free", json!({"level": 0})).await;
+    let mut long = plan("p", &["a modify", "b modify"]);
+    long["steps"][0]["timeout_seconds"] = json!(7200);
+    submit(&c, "eve", &long, "").await;
+    one(&c, "select tenure.job_enqueue('touch')", &[]).await;
+    let claimed = rows(
+        &c,
+        "select c.job_id, c.token, extract(epoch from c.leased_until - c.leased_at)::integer as seconds, j.workflow_id is not null as is_step
+           from tenure.job_claim_many('w', p_kinds => array['touch'], p_limit => 10, p_lease_seconds => 20) c
+           join tenure.jobs j on j.job_id = c.job_id order by 3",
+        &[],
+    )
+    .await;
+    let leases: Vec<(i32, bool)> = claimed.iter().map(|row| (row.get(2), row.get(3))).collect();
+    assert_eq!(leases, [(20, false), (360, true), (10_800, true)]);
+
+    // A heartbeat renews each as its claim had it, whatever it asks for.
+    let (jobs, tokens): (Vec<Uuid>, Vec<Uuid>) = claimed
+        .iter()
+        .map(|row| (row.get::<_, Uuid>(0), row.get::<_, Uuid>(1)))
+        .unzip();
+    let renewed = rows(
+        &c,
+        "select h.leased_until >= tenure.now() + make_interval(secs => (array[20, 360, 10800])[n] - 10)
+           from tenure.job_heartbeat_many($1, $2, p_lease_seconds => 20) with ordinality h (job_id, status, leased_until, cancel_reason, n) order by n",
+        &[&jobs, &tokens],
+    )
+    .await;
+    assert!(renewed.len() == 3 && renewed.iter().all(|row| row.get(0)));
+    let floors: Vec<i32> = get(
+        &c,
+        "select array_agg(lease_seconds_min order by lease_seconds_min) from tenure.lanes where kind = 'touch'",
+        &[],
+    )
+    .await;
+    assert_eq!(floors, [0, 360, 10_800]);
+}
+
+/// A step needs a lease of its own length, but for what the kind itself allows.
 /// Proves: S211.
 #[tokio::test]
 async fn the_lease_of_a_step_keeps_to_the_limit_of_its_kind() {
     let (_db, c) = people().await;
     rule(&c, "free", json!({"level": 0})).await;
-    submit(&c, "eve", &plan("p", &["a modify"]), "").await;
     let lease = async || {
         let sql = "select extract(epoch from c.leased_until - c.leased_at)::integer from tenure.job_claim_many('w', p_kinds => array['touch'], p_lease_seconds => 20) c";
         get::<i32>(&c, sql, &[]).await
     };
+    submit(&c, "eve", &plan("p", &["a modify"]), "").await;
     assert_eq!(lease().await, 360);
     one(
         &c,
@@ -421,6 +465,24 @@ async fn the_lease_of_a_step_keeps_to_the_limit_of_its_kind() {
         &[],
     )
     .await;
-    one(&c, "select tenure.job_enqueue('touch')", &[]).await;
+    submit(&c, "eve", &plan("q", &["a modify"]), "").await;
     assert_eq!(lease().await, 30);
+}
+
+/// Every lease that a step may need has a lane, few of them, and none is shorter than it.
+#[tokio::test]
+async fn a_kind_has_few_lanes_however_many_lengths_its_steps_have() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let (lanes, all): (i64, bool) = {
+        let row = rows(
+            &c,
+            "select count(distinct tenure.lease_floor(s)), bool_and(tenure.lease_floor(s) >= s) from generate_series(1, 86400) s",
+            &[],
+        )
+        .await
+        .remove(0);
+        (row.get(0), row.get(1))
+    };
+    assert!(lanes <= 12 && all);
 }

@@ -227,9 +227,30 @@ where
     rows[0].get(0)
 }
 
-/// The answer of a function that returns one JSON value.
+/// The answer of a function that returns one JSON value, or what it raised as the value that the `try_` functions answer:
+/// so that [`refused`] reads both. Like any error, a refusal ends the transaction it is raised in.
 pub(crate) async fn one(client: &Client, sql: &str, params: &[&dyn Param]) -> Value {
-    get(client, sql, params).await
+    match try_rows(client, sql, params).await {
+        Ok(rows) => {
+            assert_eq!(rows.len(), 1, "{sql}: one row is expected");
+            rows[0].get(0)
+        }
+        Err(error) if error.code().is_some_and(|it| it.code().starts_with("TN")) => {
+            let refusal = tenure_core::Refusal::from(tenure::Error::from(error));
+            serde_json::to_value(refusal).expect("a refusal is JSON")
+        }
+        Err(error) => panic!("{sql}\n{}", told(&error)),
+    }
+}
+
+/// The same within an open transaction, which a refusal leaves as it was before the call.
+pub(crate) async fn one_within(client: &Client, sql: &str, params: &[&dyn Param]) -> Value {
+    run(client, "savepoint before_the_call").await;
+    let answer = one(client, sql, params).await;
+    if answer["refused"] == true {
+        run(client, "rollback to before_the_call").await;
+    }
+    answer
 }
 
 /// Statements without an answer, as one simple query: outside `begin` they are one transaction.
@@ -441,4 +462,12 @@ pub(crate) async fn check_invariants(client: &Client) {
     )
     .await;
     assert_eq!(uncounted, 0, "leases that count fewer jobs than they hold");
+    let unmarked: i64 = get(
+        client,
+        "select count(*) from tenure.ready r
+          where not exists (select from tenure.ready_marks m where m.lane = r.lane and m.rank = r.rank)",
+        &[],
+    )
+    .await;
+    assert_eq!(unmarked, 0, "ready jobs that no mark leads to");
 }

@@ -270,7 +270,7 @@ async fn turkish_answers(url: &str) -> Result<(String, Value, Vec<Value>), Strin
     c.batch_execute(open).await.map_err(|error| told(&error))?;
     let told = |error| told(&error);
     let lower = try_rows(&c, "select lower('I')", &[]).await.map_err(told)?[0].get(0);
-    let sql = "select tenure.job_enqueue('a', $1)";
+    let sql = "select tenure.try_job_enqueue('a', $1)";
     let fine = try_rows(&c, sql, &[&json!({"LIMIT": 1})]).await.map_err(told)?[0].get(0);
     let mut answers = Vec::new();
     for payload in [

@@ -224,14 +224,8 @@ async fn upkeep_gives_up_rather_than_wait_for_a_long_reader() {
     let before = bounds(&c, "jobs").await;
     run(&reader, "begin; select count(*) from tenure.jobs").await;
     db.advance("30 days").await;
-    let error = try_rows(&c, "select tenure.partition_upkeep()", &[])
-        .await
-        .expect_err("a lock timeout");
-    assert_eq!(
-        error.as_db_error().map(|it| it.code().code()),
-        Some("55P03"),
-        "{error:?}"
-    );
+    let kept = upkeep(&c).await;
+    assert_eq!(kept["gave_way"], true, "{kept}");
     assert_eq!(bounds(&c, "jobs").await, before, "nothing half-done");
     run(&reader, "commit").await;
     assert!(

@@ -4,7 +4,9 @@ use serde_json::Value;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::fixture::{Db, check_invariants, enqueue_with, get, one, raised, rows, try_rows};
+use crate::fixture::{
+    Db, check_invariants, claim_with, enqueue_with, get, one, raised, refused, rows, run, try_rows, verb,
+};
 
 /// The three ways in that take JSON as a text: one job, a batch of one kind, a batch of several.
 const WAYS: [&str; 3] = [
@@ -83,15 +85,71 @@ async fn a_payload_with_a_character_that_no_text_has_is_refused() {
     assert_eq!(jobs(&c).await, 0);
 }
 
-/// A number too large for jsonb is still a number: the job runs, can be looked at, dies and is cleaned like any other.
+/// A number takes as many bytes as it has digits when it is shown: 8 KB of them were 118 MB.
 #[tokio::test]
-async fn a_number_that_jsonb_cannot_hold_stands_in_nobodys_way() {
+async fn a_number_with_a_huge_exponent_is_refused_wherever_it_comes_in() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for (text, path) in [
+        (r#"{"n": 1e309}"#, "$.n"),
+        (r#"{"n":-1.5E+0400}"#, "$.n"),
+        (r#"{"n": 0e-16383}"#, "$.n"),
+        ("{\"a\": [1, {\"b c\":\t1e131071}]}", r#"$.a[1]["b c"]"#),
+        (r#"{"n": 1e99999999999999999999}"#, "$.n"),
+    ] {
+        for way in WAYS {
+            let why = raised(try_rows(&c, way, &[&text]).await, "number_out_of_range");
+            assert!(why.contains(path) && why.contains("308"), "{text}: {why}");
+        }
+    }
+    assert_eq!(jobs(&c).await, 0, "nothing was written");
+    for text in [r#"{"n": 1e308, "m": 12.5E-308}"#, r#"{"n": "1e309", "m": ": 1e309"}"#] {
+        for way in WAYS {
+            rows(&c, way, &[&text]).await;
+        }
+    }
+
+    // What comes as jsonb is never written out in order to be measured.
+    let many = "(select jsonb_object_agg('k' || n, '1e131071'::numeric) from generate_series(1, 50) n)";
+    let enqueued = one(&c, &format!("select tenure.job_enqueue('a', {many})"), &[]).await;
+    refused(&enqueued, "number_out_of_range");
+    let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+    refused(
+        &verb(&c, "job_progress", &held, &format!(", {many}")).await,
+        "number_out_of_range",
+    );
+    refused(
+        &verb(&c, "job_complete", &held, &format!(", {many}")).await,
+        "result_too_large",
+    );
+    let schedule = format!(
+        "select tenure.schedule_create('s', jsonb_build_object('kind', 'a', 'every_seconds', 60, 'payload', {many}))"
+    );
+    refused(&one(&c, &schedule, &[]).await, "number_out_of_range");
+}
+
+/// A job with such a number that is there from before runs, can be looked at, dies and is cleaned like any other.
+#[tokio::test]
+async fn a_huge_number_of_old_is_shown_as_it_was_written() {
     let db = Db::open().await;
     let (c, owner) = (db.client().await, db.direct().await);
-    let text = r#"{"n": 1e200000}"#;
+    let text = r#"{"n": 1e131071}"#;
+    let check: String = get(
+        &owner,
+        "select pg_get_functiondef('tenure.may_have_long_number'::regproc)",
+        &[],
+    )
+    .await;
+    run(
+        &owner,
+        "create or replace function tenure.may_have_long_number(p_text text) returns boolean
+         language sql immutable parallel safe as 'select false'",
+    )
+    .await;
     for way in WAYS {
-        rows(&c, way, &[&text]).await;
+        rows(&owner, way, &[&text]).await;
     }
+    run(&owner, &check).await;
     let found = "select j.job_id from tenure.jobs j where j.payload::text <> '{}' order by j.job_id limit 1";
     let id: Uuid = get(&owner, found, &[]).await;
     let shown = one(&c, "select tenure.job_show($1)", &[&id]).await;
@@ -184,4 +242,33 @@ async fn a_restricted_payload_is_shown_only_to_its_claimer_and_to_those_with_the
 
 fn quoted(value: &Value) -> String {
     format!("'{}'", value.as_str().unwrap_or_default())
+}
+
+/// Each number of five characters takes 309 when PostgreSQL writes it out.
+#[tokio::test]
+async fn a_payload_that_is_too_long_with_its_numbers_written_out_is_shown_as_its_text() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for (numbers, shown) in [(10, "object"), (1000, "string")] {
+        let text = format!(r#"{{"n": [{}]}}"#, vec!["1e308"; numbers].join(","));
+        let enqueued = rows(
+            &c,
+            "select job_id from tenure.job_enqueue_plain('a', $1::text::json, null)",
+            &[&text],
+        )
+        .await;
+        let job: Uuid = enqueued[0].get(0);
+        let found = one(&c, "select tenure.job_show($1)", &[&job]).await;
+        let payload = &found["payload"];
+        assert_eq!(
+            if payload.is_object() { "object" } else { "string" },
+            shown,
+            "{numbers} numbers"
+        );
+        assert!(
+            payload.to_string().len() <= 65_536,
+            "{} bytes",
+            payload.to_string().len()
+        );
+    }
 }

@@ -3,7 +3,7 @@
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::fixture::{Db, enqueue, get, one, raised, rows, run, try_rows};
+use crate::fixture::{Db, enqueue, get, one, one_within, raised, rows, run, try_rows};
 use crate::walls_scene::{SNAPSHOT, attempts, furnish};
 
 const SECRET: &str = "sha256('secret')";
@@ -302,7 +302,7 @@ async fn a_key_makes_no_key_that_reaches_further_than_itself() {
     };
     for kinds in ["", ", p_kinds => array['c']", ", p_kinds => array['a', 'c']"] {
         assert_eq!(
-            one(&server, &make("wider111", kinds), &[]).await["code"],
+            one_within(&server, &make("wider111", kinds), &[]).await["code"],
             "not_permitted",
             "{kinds}"
         );
@@ -321,7 +321,7 @@ async fn a_key_makes_no_key_that_reaches_further_than_itself() {
     let bot: Uuid = get(&c, &format!("select tenure.key_check('botkey11', {SECRET})"), &[]).await;
     begin_as(&server, bot, "key_create").await;
     for roles in ["array['approver'], 3", "array['viewer', 'admin']", "array['viewer']"] {
-        let made = one(
+        let made = one_within(
             &server,
             &format!("select tenure.key_create('of bound111', 'person11', {SECRET}, {roles})"),
             &[],

@@ -25,18 +25,18 @@ const LEASE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Where handlers say that they have begun, each by a statement of its own.
-const RUNS: &str =
+pub(crate) const RUNS: &str =
     "create table fixture.runs (job_id uuid not null, run int not null, begun timestamptz not null default clock_timestamp(),
                       primary key (job_id, run))";
 
 /// A worker in a process of its own; killed with this value.
-struct Process {
+pub(crate) struct Process {
     child: Child,
     name: String,
 }
 
 impl Process {
-    fn start(db: &Db, name: &str, manner: &str) -> Process {
+    pub(crate) fn start(db: &Db, name: &str, manner: &str) -> Process {
         let mut command = Command::new(std::env::current_exe().expect("this binary"));
         command.args([
             "--exact",
@@ -52,7 +52,7 @@ impl Process {
     }
 
     /// SIGKILL: it cannot say another word. Returns when it is gone.
-    fn kill_9(&mut self) {
+    pub(crate) fn kill_9(&mut self) {
         self.child.kill().expect("kill");
         self.child.wait().expect("wait");
     }

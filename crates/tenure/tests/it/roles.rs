@@ -27,30 +27,31 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "schedule_list", "schedule_show", "schedule_slots", "schedule_at",
         "execution_show", "execution_plan", "execution_list", "step_list", "execution_timeline", "execution_difference", "execution_ended", "execution_preview", "execution_evidence",
         "execution_archive_show", "execution_dead_letter_list", "execution_dead_letter_show", "approval_list", "approval_show", "approval_votes_of", "approval_rule_list", "lock_list", "lock_waiters",
-        "timeout_policy_list", "evidence_key_list", "execution_moves",
+        "timeout_policy_list", "evidence_key_list", "execution_moves", "service_list",
     ]),
     (&[SERVER, ADMIN, OPERATOR, PRODUCER], &["execution_submit", "execution_withdraw", "execution_background"]),
     (&[SERVER, APPROVER], &["approval_decide"]),
     (&[SERVER, OPERATOR, WORKER], &["lock_acquire", "lock_renew", "lock_release"]),
-    (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "lane_open", "subscription_read", "subscription_ack"]),
+    (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "try_job_enqueue", "lane_open", "subscription_read", "subscription_ack"]),
     (&[SERVER, WORKER], &[
         "job_claim", "job_claim_many", "job_held", "job_start", "job_start_many", "job_heartbeat", "job_heartbeat_many", "job_progress", "job_end_many",
-        "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "slot_offer", "slot_withdraw", "offer_lock", "executor_beat",
+        "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "lane_ready", "slot_offer", "slot_withdraw", "offer_lock", "executor_beat",
+        "try_job_claim", "try_job_start", "try_job_heartbeat", "try_job_progress", "try_job_complete", "try_job_fail", "try_executor_beat",
     ]),
     (&[SERVER, ADMIN, OPERATOR], &[
         "job_cancel", "job_retry", "job_dead_letter", "dead_letter_triage", "dead_letter_replay_preview", "dead_letter_replay", "gate_set", "kind_pause", "kind_resume", "job_reap",
         "job_sweep", "partition_upkeep", "subscription_create", "subscription_pause", "subscription_resume", "subscription_rotate", "subscription_delete", "subscription_run",
         "delivery_retry", "delivery_sweep", "schedule_create", "schedule_update", "schedule_put", "schedule_pause", "schedule_resume", "schedule_delete", "schedule_run",
         "schedule_backfill", "slot_sweep", "execution_cancel", "execution_resolve", "execution_retry", "execution_close", "execution_freeze", "execution_unfreeze", "execution_tick",
-        "execution_dead_letter_triage", "lock_break",
+        "execution_dead_letter_triage", "lock_break", "request_sweep", "try_job_cancel", "try_job_dead_letter", "try_job_sweep",
     ]),
     (&[SERVER, ADMIN], &[
         "config_set", "kind_set", "login_bind", "login_unbind", "tenant_create", "principal_create", "principal_list", "key_create", "key_list", "key_revoke",
         "approval_rule_set", "approval_rule_delete", "principal_set", "timeout_policy_set",
     ]),
     (&[SERVER], &[
-        "key_check", "act_as", "keys_used", "delivery_claim", "delivery_end", "schedule_take", "schedule_advance", "evidence_key_add", "evidence_key_current",
-        "execution_archive_due", "execution_archive",
+        "key_check", "key_home", "keys_ended", "act_as", "keys_used", "request_begin", "request_end", "delivery_claim", "delivery_end", "schedule_take", "schedule_advance", "evidence_key_add", "evidence_key_current",
+        "execution_archive_due", "execution_archive", "installation_check", "service_beat",
     ]),
 ];
 

@@ -73,7 +73,7 @@ async fn no_more_than_a_hundred_slots_wait() {
         look_after(&db, &mut s, "10 seconds").await;
     }
     let sql = "select count(*) filter (where state = 'running'), count(*) filter (where waiting_since is not null),
-                      count(*) filter (where skip_reason = 'overlap'), count(*) filter (where state = 'planned' and waiting_since is null),
+                      count(*) filter (where state = 'skipped'), count(*) filter (where state = 'planned' and waiting_since is null),
                       max(plan_time) filter (where waiting_since is not null) < min(plan_time) filter (where state = 'skipped')
                  from tenure.planned_slots";
     let found = rows(&c, sql, &[]).await.remove(0);
@@ -83,7 +83,7 @@ async fn no_more_than_a_hundred_slots_wait() {
         [1, 100, 1],
         "running, waiting, planned"
     );
-    // Time passes while this runs: there may be more of them.
+    // Time passes while this runs: there may be more of them, and one may be superseded by the next.
     assert!(counts[2] >= 3, "{} skipped", counts[2]);
     assert!(found.get::<_, bool>(4), "and those that came first wait");
 }

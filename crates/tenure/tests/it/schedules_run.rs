@@ -148,7 +148,7 @@ async fn slots_of_a_paused_schedule_are_skipped_as_they_come_and_run_now_runs() 
 }
 
 #[tokio::test]
-async fn run_now_takes_a_second_of_its_own_and_obeys_the_overlap() {
+async fn run_now_takes_a_moment_of_its_own_and_obeys_the_overlap() {
     let (_db, c) = on_the_hour().await;
     schedule(&c, "a", json!({"cron": "*/5 * * * *", "overlap": "allow"})).await;
     let mut moments = std::collections::BTreeSet::new();
@@ -169,6 +169,67 @@ async fn run_now_takes_a_second_of_its_own_and_obeys_the_overlap() {
     run(&c, "select tenure.gate_set('queue.job_substrate.enabled', 'closed')").await;
     let closed = one(&c, "select tenure.schedule_run('b')", &[]).await;
     assert_eq!(closed["code"], "gate_closed");
+}
+
+/// A run by hand has a moment that no rule can name, so a burst of them takes none of the moments to come.
+#[tokio::test]
+async fn a_burst_of_runs_by_hand_takes_no_slot_of_the_rule() {
+    let (db, c) = on_the_hour().await;
+    let mut s = db.client().await;
+    schedule(&c, "a", json!({"every_seconds": 10, "overlap": "allow"})).await;
+    look(&mut s).await;
+    // Many at one moment: the clock of a transaction that asks for all of them.
+    let asked = one(
+        &c,
+        "select jsonb_agg(tenure.schedule_run('a')) from generate_series(1, 70)",
+        &[],
+    )
+    .await;
+    let asked = asked.as_array().expect("answers");
+    assert!(asked.iter().all(|ran| ran["state"] == "running"), "{asked:?}");
+    let distinct = "select count(distinct plan_time) from tenure.planned_slots where origin = 'manual'
+                       and plan_time <= tenure.now() + interval '1 second' and plan_time <> date_trunc('second', plan_time)";
+    assert_eq!(
+        get::<i64>(&c, distinct, &[]).await,
+        70,
+        "each stands for the moment it was asked for"
+    );
+    for round in 1..=4 {
+        let done = look_after(&db, &mut s, "10 seconds").await;
+        assert_eq!(
+            (done.planned, done.started),
+            (1, 1),
+            "slot {round} of the rule: {done:?}"
+        );
+    }
+    let own = "select count(*) from tenure.planned_slots where origin = 'rule' and state = 'running'";
+    assert_eq!(get::<i64>(&c, own, &[]).await, 4);
+}
+
+/// A question about the second of a run by hand finds that run; a slot of the rule in the same second comes first.
+#[tokio::test]
+async fn a_run_by_hand_in_the_second_of_a_slot_leaves_the_slot_to_the_rule() {
+    let (db, c) = on_the_hour().await;
+    let mut s = db.client().await;
+    schedule(&c, "a", json!({"every_seconds": 10, "overlap": "allow"})).await;
+    // No scheduler has looked, and the clock stands within the second of the next slot.
+    run(
+        &c,
+        "update fixture.clock set shift = shift + (to_timestamp(ceil(extract(epoch from tenure.now()) / 10) * 10) - tenure.now())",
+    )
+    .await;
+    let ran = one(&c, "select tenure.schedule_run('a')", &[]).await;
+    assert_eq!(ran["origin"], "manual", "{ran}");
+    let second = "date_trunc('second', (select plan_time from tenure.planned_slots where origin = 'manual'))";
+    let shown = format!("select x.origin from tenure.schedule_at('a', {second}) x");
+    assert_eq!(get::<String>(&c, &shown, &[]).await, "manual");
+    look(&mut s).await;
+    assert_eq!(
+        get::<String>(&c, &shown, &[]).await,
+        "rule",
+        "the slot of the rule runs too"
+    );
+    assert_eq!(jobs(&c).await, 2);
 }
 
 /// The next moment of the rule may have a row already, made by hand; the schedule goes on after it all the same.

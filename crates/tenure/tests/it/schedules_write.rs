@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio_postgres::Client;
 
-use crate::fixture::{Db, get, one, raised, refused, rows, run, try_rows, verb};
+use crate::fixture::{Db, get, one, raised, refused, rows, run, try_rows, until_blocked, verb};
 use crate::schedules_scene::{begin, events, look, look_after, on_the_hour, schedule, slots};
 
 async fn create(c: &Client, name: &str, spec: Value) -> Value {
@@ -387,4 +387,31 @@ async fn a_restricted_payload_is_shown_to_nobody_who_may_not_see_it() {
     )
     .await;
     assert_eq!(told, 0, "and no event tells of it");
+}
+
+/// The one that comes last holds, as if they had come one after the other.
+#[tokio::test]
+async fn a_declaration_waits_for_another_of_the_same_schedule_and_then_holds() {
+    let db = Db::open().await;
+    let (first, second) = (db.direct().await, db.direct().await);
+    let watcher = db.direct().await;
+    let hourly = json!({"kind": "report", "every_seconds": 3600});
+    let daily = json!({"kind": "report", "every_seconds": 86400});
+    run(&first, "select tenure.lane_open('report'); begin").await;
+    assert_eq!(put(&first, "a", hourly.clone()).await["outcome"], "created");
+    let (declared, ()) = tokio::join!(put(&second, "a", daily.clone()), async {
+        until_blocked(&watcher, "schedule_put").await;
+        run(&first, "commit").await;
+    });
+    assert_eq!(declared["outcome"], "updated", "{declared}");
+    let shown = show(&watcher, "a").await;
+    assert_eq!(shown["every_seconds"], 86400, "{shown}");
+    // One that made it in vain leaves the way free.
+    run(&first, "begin").await;
+    assert_eq!(put(&first, "b", hourly.clone()).await["outcome"], "created");
+    let (declared, ()) = tokio::join!(put(&second, "b", daily), async {
+        until_blocked(&watcher, "schedule_put").await;
+        run(&first, "rollback").await;
+    });
+    assert_eq!(declared["outcome"], "created", "{declared}");
 }

@@ -233,7 +233,7 @@ async fn a_turn_ends_and_claims_and_an_idle_worker_parks() {
     let last = jobs::turn(&client, &ends[1..], &claim.clone().limit(0))
         .await
         .expect("turns");
-    assert!(last.ends[0].is_lost() && last.jobs.is_empty(), "{last:?}");
+    assert!(last.ends[0].answer.is_lost() && last.jobs.is_empty(), "{last:?}");
     let lane = lane_open(&client, "a", None).await.expect("a lane");
     let lanes = jobs::park(&client, None, Some(&["a".to_owned()]), Some(5))
         .await
@@ -376,7 +376,7 @@ async fn the_rest_of_the_house_has_its_calls() {
             .iter()
             .any(|it| it.upper_at == Timestamp::INFINITY)
     );
-    partition_upkeep(&client).await.expect("keeps");
+    partition_upkeep(&client, None).await.expect("keeps");
     assert_eq!(job_sweep(&client, Some(10)).await.expect("sweeps").cleaned, 0);
     assert!(
         job_reap(&client, ReapMode::DryRun, None)

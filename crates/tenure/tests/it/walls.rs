@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tokio_postgres::Client;
 
-use crate::fixture::{Db, enqueue_with, get, id_of, one, raised, refused, rows, run, try_rows};
+use crate::fixture::{Db, enqueue_with, get, id_of, one, one_within, raised, refused, rows, run, try_rows};
 use crate::walls_scene::{SNAPSHOT, attempts, furnish};
 
 /// A login of tenant beta with every role but the server's.
@@ -207,7 +207,7 @@ async fn the_server_acts_as_the_tenant_and_principal_its_transaction_names() {
     raised(try_rows(&server, "select tenure.health()", &[]).await, "tenant_unknown");
     run(&server, "rollback; begin; set local tenure.tenant = '*'").await;
     refused(
-        &one(&server, "select tenure.job_enqueue('report')", &[]).await,
+        &one_within(&server, "select tenure.job_enqueue('report')", &[]).await,
         "tenant_unknown",
     );
     let seen: i64 = get(&server, "select count(*) from tenure.job_queue", &[]).await;

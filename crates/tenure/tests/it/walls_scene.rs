@@ -71,6 +71,13 @@ async fn furnish_executions(c: &Client) -> Executions {
     let archived = Uuid::new_v4();
     rows(
         c,
+        "insert into tenure.requests (key_hash, tenant_id, key_id, asked, status, answer, created_at, expires_at)
+         values ($1, 1, $1, '{\"members\": {}}', 201, 'alpha answer', to_timestamp(0), to_timestamp(1))",
+        &[&archived],
+    )
+    .await;
+    rows(
+        c,
         "insert into tenure.execution_archives (execution_id, tenant_id, purpose, plan_hash, state, requested_by, created_at, ended_at, archived_at, evidence)
          values ($1, 1, 'alpha old', 'alpha', 'succeeded', 'alpha owner', now(), now(), now(), 'alpha evidence')",
         &[&archived],
@@ -197,6 +204,21 @@ pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
     }
 }
 
+/// Functions, and the forms of them that answer a refusal as a value.
+const TRIED: [(&str, &str); 11] = [
+    ("job_enqueue", "try_job_enqueue"),
+    ("job_claim", "try_job_claim"),
+    ("job_start", "try_job_start"),
+    ("job_progress", "try_job_progress"),
+    ("job_heartbeat", "try_job_heartbeat"),
+    ("job_complete", "try_job_complete"),
+    ("job_fail", "try_job_fail"),
+    ("job_cancel", "try_job_cancel"),
+    ("job_dead_letter", "try_job_dead_letter"),
+    ("job_sweep", "try_job_sweep"),
+    ("executor_beat", "try_executor_beat"),
+];
+
 /// Every function somebody may call, with the arguments a stranger would try.
 pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
     let (q, f) = (a.queued, a.failed);
@@ -225,6 +247,7 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ("tenant_list", none()),
         ("executor_list", none()),
         ("stale_check", "1".into()),
+        ("service_list", none()),
         ("kind_list", none()),
         ("kind_show", "'alpha_rest'".into()),
         ("event_list", format!("'{}', 1000", a.cursor)),
@@ -279,6 +302,7 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
             ),
         ),
         ("worker_park", "null, array['alpha_kind']".into()),
+        ("lane_ready", "array(select generate_series(1, 100))".into()),
         (
             "slot_offer",
             format!("'{{}}', 's', 'tenure_hand_{}', null, null, null, 30", "0".repeat(32)),
@@ -327,6 +351,7 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ("delivery_list", "'alpha hook'".into()),
         ("delivery_retry", format!("'{}'", a.delivery)),
         ("delivery_sweep", none()),
+        ("request_sweep", none()),
         (
             "schedule_create",
             r#"'stranger', '{"every_seconds": 60, "kind": "other"}'"#.into(),
@@ -352,6 +377,14 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ),
     ];
     calls.extend(execution_attempts(&a.executions));
+    // The try_ forms are the same calls.
+    for (name, tried) in TRIED {
+        let arguments = calls
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, given)| given.clone());
+        calls.push((tried, arguments.expect("a call of its own")));
+    }
     calls
 }
 
@@ -430,6 +463,7 @@ pub(crate) const SNAPSHOT: &str = "
       union all select 'q' || x::text from tenure.keys x where x.tenant_id in (0, 1)
       union all select 's' || x::text from tenure.subscriptions x where x.tenant_id = 1
       union all select 'z' || x::text from tenure.deliveries x where x.tenant_id = 1
+      union all select 'rq' || x::text from tenure.requests x where x.tenant_id in (0, 1)
       union all select 'o' || x::text from tenure.schedules x where x.tenant_id = 1
       union all select 'w' || x::text from tenure.planned_slots x where x.tenant_id = 1
       union all select 'ex' || x::text from tenure.executions x where x.tenant_id in (0, 1)

@@ -204,3 +204,65 @@ async fn a_cancel_request_reaches_the_handler_and_is_acknowledged() {
     }
     check_invariants(&c).await;
 }
+
+/// Handlers that use the worker's own pool may all wait for a lock: what they hold is renewed all the same. Rule: 7.
+#[tokio::test]
+async fn heartbeats_go_on_while_every_connection_of_the_pool_waits_for_a_lock() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    enqueue(&c, "known").await;
+    let holder = db.direct().await;
+    run(
+        &holder,
+        "begin; select tenure.job_enqueue('known', '{}', p_key => 'held')",
+    )
+    .await;
+    let options = tenure::pool::PoolOptions {
+        connections_max: 3,
+        ..Default::default()
+    };
+    let pool = tenure::Pool::new(db.url(), &options).expect("a pool");
+    let client = tenure::Client::new(pool.clone());
+    client.open_lanes(["known"]).await.expect("it is there");
+    let builder = tenure::worker::Worker::builder(pool)
+        .name("w")
+        .connections(1)
+        .poll_interval(Duration::from_millis(20))
+        .lease(Duration::from_secs(1));
+    let at_work = AtWork::start(builder.handler("wait", move |_: Value, _: Context| {
+        let client = client.clone();
+        async move {
+            let job = tenure::NewJob::new("known").key("held");
+            loop {
+                match client.enqueue(&job).await {
+                    Err(error) if error.is(tenure_core::codes::BUSY_TRY_AGAIN) => {}
+                    enqueued => break enqueued.map(|_| ()).map_err(Failure::from),
+                }
+            }
+        }
+    }));
+    for _ in 0..4 {
+        enqueue(&c, "wait").await;
+    }
+    let admin = db.direct().await;
+    let sql = "select count(*) >= 2 from pg_stat_activity
+                where datname = current_database() and wait_event_type = 'Lock' and query like '%enqueue%'";
+    until(&admin, sql, &[], "handlers that wait").await;
+    until(
+        &c,
+        "select count(*) = 4 and min(l.renewals) >= 4 from tenure.leases l join tenure.active a using (token)",
+        &[],
+        "renewals of all",
+    )
+    .await;
+    run(&holder, "commit").await;
+    until(
+        &c,
+        "select count(*) = 4 from tenure.attempts where final",
+        &[],
+        "all done",
+    )
+    .await;
+    let report = at_work.stop().await;
+    assert_eq!((report.succeeded, report.lost), (4, 0));
+}

@@ -4,6 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tenure::store::config::ConfigEntry;
 use tenure::store::retention::Partition;
+use tenure::store::services::Service;
+use tenure::zones::Zones;
 
 use super::finding::Finding;
 
@@ -113,6 +115,43 @@ pub(super) fn stream(doctor: &Value) -> Finding {
         return Finding::warn("stream", what, format!("End the transaction of server process {pid}"));
     }
     Finding::ok("stream", what)
+}
+
+/// Services that no process runs, each with what does not happen for that.
+pub(super) fn services(doctor: &Value) -> Finding {
+    let Ok(services) = serde_json::from_value::<Vec<Service>>(doctor["services"].clone()) else {
+        return Finding::warn(
+            "services",
+            "The database does not say which services run.",
+            "Run: tenure migrate",
+        );
+    };
+    let troubles: Vec<String> = services.iter().filter_map(Service::trouble).collect();
+    match troubles.is_empty() {
+        true => Finding::ok("services", "All of them run."),
+        false => Finding::warn(
+            "services",
+            troubles.join(" "),
+            "Run `tenure serve`, or tenure::services::run in a program of your own",
+        ),
+    }
+}
+
+/// The time zone data here and where schedulers run: two versions may disagree about when a slot is.
+pub(super) fn zones(doctor: &Value, here: &Zones) -> Finding {
+    let services = doctor["services"].as_array().into_iter().flatten();
+    let all = services.filter(|it| it["service"] == "scheduler");
+    let all = all.filter_map(|it| it["zones"].as_array()).flatten();
+    let all: Vec<&str> = all.filter_map(Value::as_str).collect();
+    match all.len() > 1 {
+        true => Finding::warn(
+            "zones",
+            format!("Schedulers compute with different time zones: {}.", all.join(", ")),
+            "Update the time zones of the older ones, or name a directory in TENURE_ZONEINFO, and start them again",
+        ),
+        false if all.is_empty() => Finding::ok("zones", format!("Here {here}.")),
+        false => Finding::ok("zones", format!("Here {here}, schedulers {}.", all.join(", "))),
+    }
 }
 
 /// A schedule that is due and that nobody looks at: no server runs its services.
@@ -267,6 +306,22 @@ mod tests {
             durability(&json!({"settings": {"autovacuum": "off", "fsync": "on"}})).verdict,
             Verdict::Fail
         );
+    }
+
+    #[test]
+    fn schedulers_with_different_time_zones_are_a_warning() {
+        let here = Zones {
+            version: Some("2026e".to_owned()),
+            directory: None,
+        };
+        let of = |zones: Value| zones_of(&here, zones);
+        assert_eq!(of(json!(["2026e"])).what, "Here 2026e (bundled), schedulers 2026e.");
+        assert_eq!(of(json!(["2026d", "2026e"])).verdict, Verdict::Warn);
+        assert_eq!(of(json!([])).verdict, Verdict::Ok);
+    }
+
+    fn zones_of(here: &Zones, zones: Value) -> Finding {
+        super::zones(&json!({"services": [{"service": "scheduler", "zones": zones}]}), here)
     }
 
     #[test]

@@ -75,6 +75,8 @@ async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
     findings.push(database::bloat(&doctor));
     findings.push(database::transactions(&doctor));
     findings.push(database::stream(&doctor));
+    findings.push(database::services(&doctor));
+    findings.push(database::zones(&doctor, tenure::zones::current()));
     findings.push(database::schedules(&doctor));
     findings.push(database::executions(&doctor));
     // Partitions are told about by the database alone.

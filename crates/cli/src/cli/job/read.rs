@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::Value;
 use tenure::store::jobs::{self, JobFilter};
+use tenure_core::hints::{self, Surface};
 use uuid::Uuid;
 
 use super::enqueue::moment;
@@ -172,11 +173,12 @@ impl Timeline {
 
 impl Explain {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let told = session
+        let mut told = session
             .ask(remote::job_explain(self.job), async |tx| {
                 jobs::explain(tx, self.job).await
             })
             .await?;
+        hints::in_answer(Surface::Command, &mut told);
         match session.out.format {
             Format::People => session.out.text(&reasons(&told)),
             _ => session.out.object(&told, &[], &["state"]),

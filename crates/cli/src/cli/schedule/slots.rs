@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tenure::schedules::{self, Explanation};
 use tenure::store::Timestamp;
 use tenure::store::schedules::{Slot, SlotFilter, schedule_slots};
+use tenure_core::hints::{self, Surface};
 
 use super::moments;
 use super::preview::local;
@@ -132,11 +133,12 @@ impl Explain {
         let name = &self.name;
         let [at] = moments(&mut session, name, [Some(self.at.as_str())]).await?;
         let at = at.unwrap_or_else(Timestamp::now);
-        let told = session
+        let mut told = session
             .call(remote::schedule_explain(name, at), async |tx| {
                 schedules::explain(tx, name, at).await
             })
             .await?;
+        told.next_step = told.next_step.map(|step| hints::on(Surface::Command, &step));
         match session.out.format {
             Format::People => session.out.text(&facts(&told)),
             _ => session.out.object(&told, &[], &["verdict"]),

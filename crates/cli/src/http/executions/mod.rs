@@ -5,17 +5,15 @@ mod operate;
 mod reads;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tenure::store::Timestamp;
 use tenure::store::executions::{self as stored, Submission, Submitted};
-use tenure_core::codes;
 use tenure_core::plan::{Mode, Plan};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -24,11 +22,10 @@ use uuid::Uuid;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::{Query, Strict, key_of};
+use super::body::{Query, Strict};
 use super::problem::{Body, Problem};
-
-/// Nobody waits longer for an execution, so that nothing between cuts the connection.
-const WAIT_SECONDS_MAX: u64 = 45;
+use super::times::RequestTime;
+use super::waits;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -54,24 +51,16 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct WaitQuery {
-    /// Wait until it is over or waits for somebody, so many seconds at most.
-    #[param(minimum = 0, maximum = 45)]
-    wait: Option<u64>,
+    /// Wait until it is over or waits for a decision: up to 40 seconds.
+    #[param(minimum = 0, maximum = 40)]
+    wait_seconds: Option<u64>,
 }
 
 impl WaitQuery {
     /// Until when; none: nobody waits.
     fn until(&self) -> Result<Option<Instant>, Problem> {
-        match self.wait {
-            None | Some(0) => Ok(None),
-            Some(seconds) if seconds > WAIT_SECONDS_MAX => Err(Problem::new(
-                codes::NUMBER_OUT_OF_RANGE,
-                format!("Nobody can wait for {seconds} seconds."),
-                format!("It is {WAIT_SECONDS_MAX} at most, so that nothing between cuts the connection."),
-                "Wait for less, and ask again.",
-            )),
-            Some(seconds) => Ok(Some(Instant::now() + Duration::from_secs(seconds))),
-        }
+        let until = waits::until(self.wait_seconds)?;
+        Ok(self.wait_seconds.is_some_and(|seconds| seconds > 0).then_some(until))
     }
 }
 
@@ -93,10 +82,10 @@ struct SubmitRequest {
     supersedes: Option<Uuid>,
     /// Not started before.
     #[schema(value_type = Option<String>, format = DateTime)]
-    start_after: Option<Timestamp>,
+    start_after: Option<RequestTime>,
     /// Not started after.
     #[schema(value_type = Option<String>, format = DateTime)]
-    start_before: Option<Timestamp>,
+    start_before: Option<RequestTime>,
     /// What the caller wants to find again beside the plan: a small JSON object.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Value>,
@@ -117,12 +106,12 @@ struct SubmitAnswer {
 
 /// Submit a plan
 ///
-/// It is frozen, and runs as soon as it may: at once, or when somebody else has approved just this plan. With `wait` the
-/// answer comes when it is over or waits for somebody; when the time is up before, the status is 202 and an immediate one
+/// It is frozen, and runs as soon as it may: at once, or when another principal has approved just this plan. With `wait_seconds`
+/// the answer comes when it is over or waits for a decision; when the time is up before, the status is 202 and an immediate one
 /// goes on in the background.
 #[utoipa::path(
     post, path = "/v1/executions", tag = "executions", request_body = SubmitRequest,
-    params(WaitQuery, ("Idempotency-Key" = Option<String>, Header, description = "The same as the field key")),
+    params(WaitQuery),
     responses(
         (status = 201, description = "Submitted", body = SubmitAnswer),
         (status = 200, description = "It was there already: the same plan under the same key, or the one to supersede is just this", body = SubmitAnswer),
@@ -133,21 +122,21 @@ struct SubmitAnswer {
 async fn execution_submit(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    headers: HeaderMap,
     Query(query): Query<WaitQuery>,
     Strict(request): Strict<SubmitRequest>,
 ) -> Result<(StatusCode, Json<SubmitAnswer>), Problem> {
     let until = query.until()?;
     let plan = Plan::read(request.plan.get())?;
     let submission = Submission {
-        key: key_of(&headers, request.key, "execution")?,
+        key: request.key,
         plan_hash: request.plan_hash,
         supersedes: request.supersedes,
-        start_after: request.start_after,
-        start_before: request.start_before,
+        start_after: request.start_after.map(Into::into),
+        start_before: request.start_before.map(Into::into),
         metadata: request.metadata,
         on_behalf_of: request.on_behalf_of,
     };
+    let caller = caller.about_execution(submission.key.as_deref());
     let submitted = server.call(&caller, "execution_submit", async |client| {
         stored::execution_submit(client, &plan, &submission).await
     });
@@ -160,6 +149,8 @@ async fn execution_submit(
         false => StatusCode::CREATED,
     };
     if let Some(until) = until {
+        // Its steps must not wait for their own request.
+        server.keep(&caller, status, &answer).await?;
         let id = answer.submitted.execution_id;
         let mut shown = settled(&server, &caller, id, until).await?;
         if shown["settled"] != true {
@@ -214,14 +205,19 @@ async fn show(server: &Server, caller: &Caller, id: Uuid) -> Result<Value, Probl
 
 /// The execution when nothing moves by itself any more, or as it is when the time is up.
 async fn settled(server: &Server, caller: &Caller, id: Uuid, until: Instant) -> Result<Value, Problem> {
+    let mut key = server.key_ends.watch(caller.key_id);
     loop {
         // In line before the look: what settles after it is told.
-        let place = (Instant::now() < until).then(|| server.settlings.join(id)).flatten();
+        let waits = Instant::now() < until && !key.has_ended();
+        let place = waits.then(|| server.settlings.join(id)).flatten();
         let shown = show(server, caller, id).await?;
         let Some(place) = place.filter(|_| shown["settled"] != true) else {
             return Ok(shown);
         };
         // Whether the key is still valid, and sees it, is asked again at the end.
-        let _ = tokio::time::timeout_at(until.into(), place.ended.notified()).await;
+        tokio::select! {
+            _ = tokio::time::timeout_at(until.into(), place.ended.notified()) => {}
+            () = key.ended() => {}
+        }
     }
 }

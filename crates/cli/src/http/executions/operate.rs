@@ -6,7 +6,6 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::Value;
-use tenure::store::Timestamp;
 use tenure::store::executions::{self as stored, Verdict};
 use utoipa::ToSchema;
 
@@ -14,6 +13,7 @@ use super::super::Server;
 use super::super::auth::Caller;
 use super::super::body::{Id, Strict};
 use super::super::problem::{Body, Problem};
+use super::super::times::RequestTime;
 
 /// Why.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -159,7 +159,7 @@ pub(super) struct FreezeRequest {
     reason: String,
     /// Until when; left out: until somebody ends it.
     #[schema(value_type = Option<String>, format = DateTime)]
-    until: Option<Timestamp>,
+    until: Option<RequestTime>,
 }
 
 /// Let nothing new start in the tenant; what runs goes on
@@ -170,7 +170,7 @@ pub(super) async fn execution_freeze(
     Strict(request): Strict<FreezeRequest>,
 ) -> Result<Json<Value>, Problem> {
     let done = server.call(&caller, "execution_freeze", async |client| {
-        stored::execution_freeze(client, &request.reason, request.until).await
+        stored::execution_freeze(client, &request.reason, request.until.map(Into::into)).await
     });
     Ok(Json(done.await?))
 }

@@ -75,7 +75,7 @@ pub(super) async fn execution_list(
 
 /// Show all about an execution: its steps, its approvals, and what it waits for
 ///
-/// With `wait` the answer comes when nothing moves by itself any more (`settled`), or when the time is up.
+/// With `wait_seconds` the answer comes when nothing moves by itself any more (`settled`), or when the time is up.
 #[utoipa::path(get, path = "/v1/executions/{execution_id}", tag = "executions", params(("execution_id" = Uuid, Path), WaitQuery), responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
 pub(super) async fn execution_show(
     State(server): State<Arc<Server>>,

@@ -23,6 +23,7 @@ use tokio_rustls::TlsAcceptor;
 use super::activity::{Activity, Answer};
 use super::patience::Patient;
 use super::{Duty, House, tls};
+use crate::http::answer_headers;
 use crate::http::problem::Problem;
 use crate::stop::closed;
 
@@ -203,6 +204,7 @@ impl Connection {
 /// The refusal, and the end of the connection.
 fn refused(problem: &Problem, version: Version) -> Response<Body> {
     let mut response = problem.clone().into_response();
+    answer_headers::add(response.headers_mut(), None);
     if version < Version::HTTP_2 {
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -27,6 +27,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ("tenure_approvals_pending", "Approvals that nobody has decided about, by tenant; at most 10000 are counted."),
     ("tenure_locks_held", "Locks on targets, by tenant; at most 10000 are counted."),
     ("tenure_execution_dead_letters_pending", "Executions that failed and that nobody has looked at, by tenant; at most 10000 are counted."),
+    ("tenure_service_running", "Whether any process runs a service; 0: what it does does not happen."),
+    ("tenure_service_last_run_age_seconds", "How long ago a service last ran to its end, in any process."),
     ("tenure_table_live_rows", "Rows of a hot table, as PostgreSQL estimates them."),
     ("tenure_table_dead_rows", "Dead rows of a hot table, as PostgreSQL estimates them: many, and every claim steps over them."),
     ("tenure_table_bytes", "The size of a hot table with its indexes."),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::State;
 use axum::http::header;
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use metrics::{counter, histogram};
@@ -23,10 +24,10 @@ use utoipa_axum::routes;
 
 pub(crate) use self::recorder::install;
 use self::text::Text;
-use super::Server;
 use super::act::Lent;
 use super::auth::Caller;
 use super::problem::{Body, Problem};
+use super::{Server, answer_headers};
 
 /// How long what the database said is good for.
 const FRESH: Duration = Duration::from_secs(5);
@@ -70,7 +71,7 @@ async fn metrics(State(server): State<Arc<Server>>, caller: Caller) -> Result<Re
             codes::NOT_PERMITTED,
             "The metrics are not for this key.",
             "They tell of every tenant, and the key belongs to one.",
-            "Use a key of the installation, made with tenure key create --installation; /v1/health tells of one tenant.",
+            "Use a key of the installation, which its operator makes; GET /v1/health tells of one tenant.",
         ),
         false => problem,
     })?;
@@ -84,7 +85,10 @@ pub(crate) async fn listen(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let open = async |State(server): State<Arc<Server>>| told(&server).await;
-    let application = Router::new().route("/metrics", get(open)).with_state(server);
+    let application = Router::new()
+        .route("/metrics", get(open))
+        .layer(from_fn_with_state(None, answer_headers::added))
+        .with_state(server);
     axum::serve(listener, application).with_graceful_shutdown(stop).await
 }
 
@@ -143,7 +147,7 @@ impl Last {
 }
 
 async fn ask(server: &Server, after: Option<&str>) -> tenure::Result<Metrics> {
-    let mut lent = Lent::of(server.pool.get().await?);
+    let mut lent = Lent::of(server.health.get().await?);
     let transaction = lent.client_mut().transaction().await?;
     for_every_tenant(&transaction).await?;
     let answer = health::metrics(&transaction, after).await?;

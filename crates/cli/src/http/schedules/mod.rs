@@ -12,7 +12,6 @@ use axum::routing::get;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::schedules;
-use tenure::store::Timestamp;
 use tenure::store::schedules::{self as stored, Backfilled, Schedule, Slot};
 use tenure_core::codes;
 use utoipa::ToSchema;
@@ -24,6 +23,7 @@ use super::Server;
 use super::auth::Caller;
 use super::body::{Name, Strict};
 use super::problem::{Body, Problem};
+use super::times::RequestTime;
 
 /// The last word of the path that previews a rule, which a schedule may have for its name.
 const PREVIEW: &str = "preview";
@@ -226,10 +226,10 @@ async fn schedule_run(
 struct BackfillRequest {
     /// Not before.
     #[schema(value_type = String, format = DateTime)]
-    from: Timestamp,
+    from: RequestTime,
     /// Not after, and not in the future.
     #[schema(value_type = String, format = DateTime)]
-    until: Timestamp,
+    until: RequestTime,
     /// `dry_run`, which changes nothing and is the default, or `apply`.
     #[schema(example = "dry_run")]
     mode: Option<String>,
@@ -259,7 +259,7 @@ async fn schedule_backfill(
         request.mode.as_deref().unwrap_or("dry_run"),
         request.on_behalf_of.as_deref(),
     );
-    let range = (request.from, request.until);
+    let range = (request.from.into(), request.until.into());
     let slots = server.calls(&caller, "schedule_backfill", async |client| {
         schedules::backfill(client, &name, range, mode, request.stagger_seconds, whom).await
     });

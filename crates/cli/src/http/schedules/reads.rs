@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use tenure::schedules::{self, Explanation, Preview, Rule};
 use tenure::store::schedules::{self as stored, Schedule, Slot, SlotFilter};
 use tenure::store::{self, Timestamp};
+use tenure_core::hints::{self, Surface};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::Server;
 use super::super::auth::Caller;
 use super::super::body::{Name, Object, Query, Strict};
 use super::super::problem::{Body, Problem};
+use super::super::times::RequestTime;
 
 /// Slots of a preview, unless somebody says otherwise.
 const PREVIEW_SLOTS: u32 = 10;
@@ -132,16 +134,16 @@ pub(super) struct SlotsQuery {
     state: Option<String>,
     /// Only those planned for then or later.
     #[param(value_type = Option<String>, format = DateTime)]
-    from: Option<Timestamp>,
+    from: Option<RequestTime>,
     /// Only those planned for then or earlier.
     #[param(value_type = Option<String>, format = DateTime)]
-    until: Option<Timestamp>,
+    until: Option<RequestTime>,
     /// At most so many; 100 if left out.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
     /// Where the page before ended: its `next`.
     #[param(value_type = Option<String>, format = DateTime)]
-    before: Option<Timestamp>,
+    before: Option<RequestTime>,
 }
 
 /// A page of slots.
@@ -164,10 +166,10 @@ pub(super) async fn schedule_slots(
     let limit = query.limit.unwrap_or(PAGE_ROWS);
     let filter = SlotFilter {
         state: query.state,
-        from: query.from,
-        until: query.until,
+        from: query.from.map(Into::into),
+        until: query.until.map(Into::into),
         limit: Some(limit),
-        before: query.before,
+        before: query.before.map(Into::into),
     };
     let found = server.call(&caller, "schedule_slots", async |client| {
         stored::schedule_slots(client, &name, &filter).await
@@ -185,7 +187,7 @@ pub(super) async fn schedule_slots(
 pub(super) struct ExplainQuery {
     /// Just then.
     #[param(value_type = String, format = DateTime)]
-    at: Timestamp,
+    at: RequestTime,
 }
 
 /// Say why a schedule did, or did not, run at a moment
@@ -197,7 +199,9 @@ pub(super) async fn schedule_explain(
     Query(query): Query<ExplainQuery>,
 ) -> Result<Json<Explanation>, Problem> {
     let found = server.calls(&caller, "schedule_at", async |client| {
-        schedules::explain(client, &name, query.at).await
+        schedules::explain(client, &name, query.at.into()).await
     });
-    Ok(Json(found.await?))
+    let mut found = found.await?;
+    found.next_step = found.next_step.map(|step| hints::on(Surface::Request, &step));
+    Ok(Json(found))
 }

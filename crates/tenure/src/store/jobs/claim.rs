@@ -55,7 +55,7 @@ row! {
         pub payload_ref: Option<String>,
         /// Its key.
         pub idempotency_key: Option<String>,
-        /// Its affinity.
+        /// Its affinity key: claims that name it prefer the job.
         pub affinity_key: Option<String>,
         /// What it belongs together with.
         pub correlation_id: Option<String>,
@@ -133,7 +133,7 @@ pub struct Claim {
     pub mode: ClaimMode,
     /// A token of the caller's own, to find a claim whose answer was lost.
     pub token: Option<Uuid>,
-    /// Only jobs of this affinity.
+    /// Jobs with this affinity key are preferred; when there are none, others are claimed.
     pub affinity_key: Option<String>,
     /// Nothing below this priority.
     pub priority_min: Option<i32>,

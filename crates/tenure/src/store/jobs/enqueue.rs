@@ -1,6 +1,7 @@
 //! Putting work in.
 
 use std::borrow::Borrow;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio_postgres::GenericClient;
@@ -57,7 +58,7 @@ pub struct NewJob {
     pub workflow_id: Option<Uuid>,
     /// The run of the workflow.
     pub run_id: Option<Uuid>,
-    /// A claim may ask for jobs of one affinity.
+    /// A claim that names this key prefers the job; other claims may take it too.
     pub affinity_key: Option<String>,
     /// What its events are about.
     pub event_domain: Option<String>,
@@ -156,11 +157,23 @@ pub async fn enqueue_many(
     jobs: &[impl Borrow<NewJob>],
     on_behalf_of: Option<&str>,
 ) -> Result<Vec<Enqueued>> {
+    enqueue_many_within(client, jobs, on_behalf_of, None).await
+}
+
+/// The same, which waits for transactions that hold its keys for so long at most, each. Then it is refused:
+/// `busy_try_again`. The bound holds for the rest of the transaction.
+pub async fn enqueue_many_within(
+    client: &impl GenericClient,
+    jobs: &[impl Borrow<NewJob>],
+    on_behalf_of: Option<&str>,
+    lock_wait: Option<Duration>,
+) -> Result<Vec<Enqueued>> {
     let jobs: &[&NewJob] = &jobs.iter().map(Borrow::borrow).collect::<Vec<_>>();
+    let lock_wait = lock_wait.map(milliseconds);
     if let ([job], None) = (jobs, on_behalf_of)
         && job.is_plain()
     {
-        return plain(client, job, false).await;
+        return plain(client, job, false, &lock_wait).await;
     }
     // Every argument is sent: for one that is left out, the server would read its default anew at each call.
     let kinds: Vec<&str> = jobs.iter().map(|job| job.kind.as_str()).collect();
@@ -188,8 +201,13 @@ pub async fn enqueue_many(
         .nullable("p_job_ids", &column(jobs, |job| job.job_id))
         .nullable("p_on_behalf_of", &on_behalf_of)
         .traced(&traces::current())
+        .lock_wait(&lock_wait)
         .rows(client)
         .await
+}
+
+fn milliseconds(wait: Duration) -> String {
+    format!("{}ms", wait.as_millis())
 }
 
 /// Enqueues one job by a call that is a transaction of its own: an idle worker may get it at once. Refusals are errors.
@@ -198,21 +216,37 @@ pub async fn enqueue_alone(
     job: &NewJob,
     on_behalf_of: Option<&str>,
 ) -> Result<Vec<Enqueued>> {
+    enqueue_alone_within(client, job, on_behalf_of, None).await
+}
+
+/// The same, which waits for a transaction that holds its key for so long at most. Then it is refused: `busy_try_again`.
+pub async fn enqueue_alone_within(
+    client: &impl GenericClient,
+    job: &NewJob,
+    on_behalf_of: Option<&str>,
+    lock_wait: Option<Duration>,
+) -> Result<Vec<Enqueued>> {
     if on_behalf_of.is_none() && job.is_plain() {
-        plain(client, job, true).await
+        plain(client, job, true, &lock_wait.map(milliseconds)).await
     } else {
-        enqueue_many(client, &[job], on_behalf_of).await
+        enqueue_many_within(client, &[job], on_behalf_of, lock_wait).await
     }
 }
 
 /// Enqueues one job of the shortest form (`tenure.job_enqueue_plain`).
-async fn plain(client: &impl GenericClient, job: &NewJob, alone: bool) -> Result<Vec<Enqueued>> {
+async fn plain(
+    client: &impl GenericClient,
+    job: &NewJob,
+    alone: bool,
+    lock_wait: &Option<String>,
+) -> Result<Vec<Enqueued>> {
     Call::new("job_enqueue_plain")
         .with("p_kind", &job.kind)
         .nullable("p_payload", &job.payload.as_ref().map(Json))
         .nullable("p_key", &job.key)
         .with("p_alone", &alone)
         .traced(&traces::current())
+        .lock_wait(lock_wait)
         .rows(client)
         .await
 }

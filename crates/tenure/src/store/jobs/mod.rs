@@ -13,12 +13,12 @@ pub use claim::{Claim, ClaimHint, ClaimMode, ClaimedJob, claim, claim_many, held
 pub use end::{
     End, EndAnswer, Outcome, acknowledge_cancel, complete, end_many, fail, fail_permanently, release, snooze,
 };
-pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_alone, enqueue_many};
+pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_alone, enqueue_alone_within, enqueue_many, enqueue_many_within};
 pub use hold::{Beat, Started, heartbeat, heartbeat_many, progress, start, start_many};
 pub use offer::{Offer, offer, withdraw};
 pub use operate::{CancelMode, cancel, dead_letter, retry};
 pub use read::{JobFilter, JobSummary, Moment, ended, explain, list, show, timeline};
-pub use turn::{Turn, park, turn};
+pub use turn::{Turn, TurnEnd, lane_ready, park, turn};
 
 use uuid::Uuid;
 

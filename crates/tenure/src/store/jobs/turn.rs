@@ -13,12 +13,28 @@ use crate::store::call::Call;
 /// What a turn brought.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// The ends that did not simply succeed.
-    pub ends: Vec<EndAnswer>,
+    /// The ends that did not simply succeed, each with the token it was given with.
+    pub ends: Vec<TurnEnd>,
     /// New work.
     pub jobs: Vec<ClaimedJob>,
     /// The gate whose closing kept the turn from claiming. Its ends stand all the same.
     pub gate: Option<String>,
+}
+
+/// What became of an end. A job may come with two tokens in one turn, so the job alone does not name it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    /// The token it was given with.
+    pub token: Uuid,
+    /// What became of it.
+    pub answer: EndAnswer,
+}
+
+impl TurnEnd {
+    /// Job and token. A run that lost its lease may end in the same turn as the job's next run.
+    pub(crate) fn pair(&self) -> (Uuid, Uuid) {
+        (self.answer.job_id, self.token)
+    }
 }
 
 /// What is read of a turn, in the order in which it is read.
@@ -56,6 +72,7 @@ struct Rare {
 
 #[derive(serde::Deserialize)]
 struct EndTold {
+    token: Uuid,
     status: String,
     state: Option<String>,
     next_due: Option<Timestamp>,
@@ -160,11 +177,14 @@ impl Turn {
                 }
                 _ => {
                     let Json(told): Json<EndTold> = row.try_get(12)?;
-                    turn.ends.push(EndAnswer {
-                        job_id: row.try_get(1)?,
-                        status: told.status,
-                        state: told.state,
-                        next_due: told.next_due,
+                    turn.ends.push(TurnEnd {
+                        token: told.token,
+                        answer: EndAnswer {
+                            job_id: row.try_get(1)?,
+                            status: told.status,
+                            state: told.state,
+                            next_due: told.next_due,
+                        },
                     });
                     claims = at + 1..at + 1;
                 }
@@ -172,6 +192,16 @@ impl Turn {
         }
         Ok(turn)
     }
+}
+
+/// How many jobs of these lanes can be claimed now, counted no further than the limit (`tenure.lane_ready`).
+pub async fn lane_ready(client: &impl GenericClient, lanes: &[i32], limit: i32) -> Result<i32> {
+    let ready: Option<i32> = Call::new("lane_ready")
+        .with("p_lanes", &lanes.to_vec())
+        .with("p_limit", &limit)
+        .scalar(client)
+        .await?;
+    Ok(ready.unwrap_or_default())
 }
 
 /// Says that an idle worker listens, and answers the lanes to listen for (`tenure.worker_park`).

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use http_body_util::BodyExt;
+use hyper::Method;
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::served::{APPLICATION, Served};
-use super::way::client;
+use super::way::Caller;
 use crate::cli::bench::ground::Ground;
 use crate::cli::bench::report::{Report, thousands};
 use crate::cli::bench::server::Server;
@@ -32,27 +33,24 @@ pub(super) async fn measure(
         let mut waiting = JoinSet::new();
         for at in 0..count {
             // Each has a connection of its own, as clients on other machines would have.
-            let client = client()?;
+            let caller = Caller::new();
             let (url, key) = (served.url.clone(), served.key.clone());
             waiting.spawn(async move {
-                let request = match follows {
-                    true => client
-                        .get(format!("{url}/v1/events"))
-                        .header("accept", "text/event-stream"),
-                    false => client
-                        .post(format!("{url}/v1/jobs/claim"))
-                        .header("content-type", "application/json")
-                        .body(
-                            json!({"worker": format!("idle {at}"), "kinds": ["bench.nothing"], "wait_seconds": 40})
-                                .to_string(),
-                        ),
+                let (to, header, body) = match follows {
+                    true => {
+                        let to = (Method::GET, format!("{url}/v1/events"));
+                        (to, ("accept", "text/event-stream"), String::new())
+                    }
+                    false => {
+                        let to = (Method::POST, format!("{url}/v1/jobs/claim"));
+                        let claim =
+                            json!({"worker": format!("idle {at}"), "kinds": ["bench.nothing"], "wait_seconds": 40});
+                        (to, ("content-type", "application/json"), claim.to_string())
+                    }
                 };
-                let answer = request.bearer_auth(key).send().await?;
-                let mut body = answer.bytes_stream();
-                while let Some(part) = body.next().await {
-                    part?;
-                }
-                Ok::<_, reqwest::Error>(())
+                let mut answer = caller.call(to, &key, header, body).await?.into_body();
+                while answer.frame().await.is_some_and(|frame| frame.is_ok()) {}
+                Ok::<_, crate::errors::Failure>(())
             });
         }
         tokio::time::sleep(SETTLED).await;

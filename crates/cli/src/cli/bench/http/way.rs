@@ -1,6 +1,12 @@
 //! Two ways to the same work, each over one connection.
 
-use reqwest::Client;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Response};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tenure::store::jobs::{self, Claim, End, NewJob};
 use tenure_core::codes;
@@ -9,12 +15,42 @@ use super::served::Served;
 use crate::cli::bench::load::KIND;
 use crate::errors::{Outcome, refuse};
 
+/// Speaks plain HTTP to this machine.
+#[derive(Clone)]
+pub(super) struct Caller(Client<HttpConnector, Full<Bytes>>);
+
+impl Caller {
+    /// With a pool of its own, and so with a connection of its own.
+    pub(super) fn new() -> Caller {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        Caller(Client::builder(TokioExecutor::new()).build(connector))
+    }
+
+    pub(super) async fn call(
+        &self,
+        (method, url): (Method, String),
+        key: &str,
+        (header, value): (&str, &str),
+        body: String,
+    ) -> Outcome<Response<Incoming>> {
+        let request = Request::builder()
+            .method(method)
+            .uri(&url)
+            .header("authorization", format!("Bearer {key}"))
+            .header(header, value)
+            .body(Full::from(body.into_bytes()));
+        let request = request.map_err(|error| failed(&url, &error))?;
+        self.0.request(request).await.map_err(|error| failed(&url, &error))
+    }
+}
+
 /// One connection.
 pub(super) enum Way {
     /// To the database.
     Sql(Box<tokio_postgres::Client>),
     /// To the server.
-    Http { client: Client, url: String, key: String },
+    Http { caller: Caller, url: String, key: String },
 }
 
 /// Jobs, ready to be sent.
@@ -34,24 +70,12 @@ pub(super) async fn sql(url: &str, connections: usize) -> Outcome<Vec<Way>> {
 pub(super) fn http(served: &Served, connections: usize) -> Outcome<Vec<Way>> {
     let way = |_| {
         Ok(Way::Http {
-            // Each has a pool of its own, and so a connection of its own.
-            client: client()?,
+            caller: Caller::new(),
             url: served.url.clone(),
             key: served.key.clone(),
         })
     };
     (0..connections).map(way).collect()
-}
-
-/// Speaks plain HTTP to this machine.
-pub(super) fn client() -> Outcome<Client> {
-    let tls = crate::webhooks::tls_config().map_err(|error| failed("a client", &error))?;
-    let built = Client::builder()
-        .tls_backend_preconfigured(tls)
-        .no_proxy()
-        .tcp_nodelay(true)
-        .build();
-    built.map_err(|error| failed("a client", &error))
 }
 
 fn failed(what: &str, error: &dyn std::fmt::Display) -> crate::errors::Failure {
@@ -131,18 +155,18 @@ impl Way {
     }
 
     async fn post(&self, path: &str, body: String) -> Outcome<String> {
-        let Way::Http { client, url, key } = self else {
+        let Way::Http { caller, url, key } = self else {
             unreachable!("only a server is posted to")
         };
-        let sent = client
-            .post(format!("{url}{path}"))
-            .bearer_auth(key)
-            .header("content-type", "application/json")
-            .body(body)
-            .send();
-        let answer = sent.await.map_err(|error| failed(path, &error))?;
+        let to = (Method::POST, format!("{url}{path}"));
+        let answer = caller.call(to, key, ("content-type", "application/json"), body).await?;
         let status = answer.status();
-        let text = answer.text().await.map_err(|error| failed(path, &error))?;
+        let bytes = answer
+            .into_body()
+            .collect()
+            .await
+            .map_err(|error| failed(path, &error))?;
+        let text = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
         if status.is_success() {
             Ok(text)
         } else {
