@@ -50,7 +50,7 @@ impl Cluster {
         let data_dir = data_dir::create(&options.data_dir)?;
         let lock = DataDirLock::acquire(&data_dir).await?;
         forget(&data_dir);
-        data_dir::remove_unfinished(&data_dir);
+        data_dir::remove_unfinished(&data_dir).await;
         let installation = data_dir::choose(installed, &data_dir)?;
         let server_dir = data_dir::server_dir(&data_dir, installation.major);
         let account = account.owner_of(&server_dir)?;

@@ -5,6 +5,7 @@ use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use nix::unistd::{User, geteuid};
 
@@ -13,6 +14,9 @@ use super::find::Installation;
 
 /// Marks a directory that `initdb` has not finished; removed on the next start.
 pub(crate) const UNFINISHED: &str = ".new-";
+/// How long a start waits for a dying `initdb`: it ends within a second of its owner's death, longer on a busy machine.
+const UNFINISHED_WAIT_MAX: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(20);
 
 /// Where a cluster lives unless told otherwise: `/var/lib/tenure` for root, whose home no other account may enter, else
 /// `tenure` in the user's data directory.
@@ -117,13 +121,24 @@ fn version_refusal(data_dir: &Path, existing: &str, installed: &str) -> PrivateE
     )
 }
 
-/// Removes what an interrupted `initdb` left. Only the holder of the lock may call this.
-pub(crate) fn remove_unfinished(data_dir: &Path) {
-    let Ok(entries) = fs::read_dir(data_dir) else { return };
-    for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().contains(UNFINISHED) {
-            // A dying initdb may still write into it; the next start removes the rest.
-            let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
-        }
+/// Removes what an interrupted `initdb` left, and waits while a dying `initdb` still writes there. Only the holder of the lock
+/// may call this. The watcher cannot do it where root owns the data directory: it runs as the account of the server.
+pub(crate) async fn remove_unfinished(data_dir: &Path) {
+    let deadline = Instant::now() + UNFINISHED_WAIT_MAX;
+    let still_written = |path: &PathBuf| {
+        let removed = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+        removed.is_err_and(|error| error.kind() == ErrorKind::DirectoryNotEmpty)
+    };
+    // Every path is tried in each round. What is left after the deadline is removed by the next start.
+    while unfinished(data_dir).iter().filter(|path| still_written(path)).count() > 0 && Instant::now() < deadline {
+        tokio::time::sleep(POLL).await;
     }
+}
+
+fn unfinished(data_dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(data_dir).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().contains(UNFINISHED))
+        .map(|entry| entry.path())
+        .collect()
 }

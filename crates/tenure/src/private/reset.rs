@@ -20,7 +20,7 @@ pub async fn reset(data_dir: impl AsRef<Path>) -> Result<(), PrivateError> {
     let data_dir = create(data_dir.as_ref())?;
     let _lock = DataDirLock::acquire(&data_dir).await?;
     forget(&data_dir);
-    remove_unfinished(&data_dir);
+    remove_unfinished(&data_dir).await;
     for major in majors(&data_dir)? {
         let dir = server_dir(&data_dir, major);
         stop_orphan(&dir).await?;
