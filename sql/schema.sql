@@ -958,6 +958,13 @@ CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integ
     SET jit TO 'off'
     AS $$...$$;
 
+-- events_held_off(); Type: FUNCTION
+CREATE FUNCTION tenure.events_held_off() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$...$$;
+
 -- events_never_change(); Type: FUNCTION
 CREATE FUNCTION tenure.events_never_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -1673,6 +1680,11 @@ CREATE FUNCTION tenure.key_home(p_key_id uuid) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- key_kept(uuid, timestamp with time zone, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.key_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- key_list(); Type: FUNCTION
 CREATE FUNCTION tenure.key_list() RETURNS TABLE(prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text, created_at timestamp with time zone, created_by text, makers text[], expires_at timestamp with time zone, revoked_at timestamp with time zone, revoked_by text, last_used_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2037,6 +2049,12 @@ CREATE FUNCTION tenure.marks_retire(p_ids bigint[]) RETURNS void
     LANGUAGE sql
     AS $$...$$;
 
+-- marks_to_tidy(bigint[]); Type: FUNCTION
+CREATE FUNCTION tenure.marks_to_tidy(p_ids bigint[]) RETURNS bigint[]
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- mask_text(text); Type: FUNCTION
 CREATE FUNCTION tenure.mask_text(p_text text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -2121,6 +2139,12 @@ CREATE FUNCTION tenure.new_id(p_at timestamp with time zone) RETURNS uuid
 -- now(); Type: FUNCTION
 CREATE FUNCTION tenure.now() RETURNS timestamp with time zone
     LANGUAGE plpgsql PARALLEL SAFE
+    AS $$...$$;
+
+-- number_used_up(bigint); Type: FUNCTION
+CREATE FUNCTION tenure.number_used_up(p_mark_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- offer_lock(text); Type: FUNCTION
@@ -3212,6 +3236,14 @@ CREATE FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text DEFAULT NU
 CREATE FUNCTION tenure.tenant_list() RETURNS TABLE(name text, created_at timestamp with time zone, created_by text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- tenant_promote(integer, timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$...$$;
 
 -- timeout_policies; Type: TABLE
@@ -6237,6 +6269,9 @@ GRANT ALL ON FUNCTION tenure.event_end() TO tenure_server, tenure_admin, tenure_
 REVOKE ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION events_held_off(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.events_held_off() FROM PUBLIC;
+
 -- FUNCTION events_never_change(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.events_never_change() FROM PUBLIC;
 
@@ -6649,6 +6684,9 @@ REVOKE ALL ON FUNCTION tenure.key_hash(p_scope text, p_key text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.key_home(p_key_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.key_home(p_key_id uuid) TO tenure_server;
 
+-- FUNCTION key_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION key_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.key_list() TO tenure_server, tenure_admin;
@@ -6825,6 +6863,9 @@ REVOKE ALL ON FUNCTION tenure.marks_from(p_tenant_id integer, p_executor text, p
 -- FUNCTION marks_retire(p_ids bigint[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.marks_retire(p_ids bigint[]) FROM PUBLIC;
 
+-- FUNCTION marks_to_tidy(p_ids bigint[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.marks_to_tidy(p_ids bigint[]) FROM PUBLIC;
+
 -- FUNCTION mask_text(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.mask_text(p_text text) FROM PUBLIC;
 
@@ -6875,6 +6916,9 @@ REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
 -- FUNCTION now(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.now() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.now() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION number_used_up(p_mark_id bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.number_used_up(p_mark_id bigint) FROM PUBLIC;
 
 -- FUNCTION offer_lock(p_channel text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.offer_lock(p_channel text) FROM PUBLIC;
@@ -7391,6 +7435,9 @@ GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO 
 -- FUNCTION tenant_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
 
 -- FUNCTION timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) FROM PUBLIC;

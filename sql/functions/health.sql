@@ -107,21 +107,40 @@ begin
     cross join lateral (
       select x.txid from tenure.events x where x.tenant_id = t.tenant_id and x.epoch = v_found.epoch
        order by x.epoch desc, x.txid desc limit 1) e;
+  if p_restored or greatest(v_last, v_found.txid) > v_now
+     -- Without a lineage it was stamped by an older program; without events it is new.
+     or (v_found.lineage is distinct from v_lineage
+         and (v_found.lineage is not null or v_last is not null)) then
+    -- Writers of the old epoch end first: an event of theirs would come behind readers of the new one.
+    lock table only tenure.events in share row exclusive mode;
+    v_found.epoch := tenure.epoch_after(v_found.epoch);
+  end if;
   update tenure.installation i
      set functions_hash = p_functions_hash, migrated_at = clock_timestamp(),
-         lineage = v_lineage, txid = v_now,
-         epoch = case when p_restored or greatest(v_last, i.txid) > v_now
-                        -- Without a lineage it was stamped by an older program; without events it is new.
-                        or (i.lineage is distinct from v_lineage
-                            and (i.lineage is not null or v_last is not null))
-                      then tenure.epoch_after(i.epoch) else i.epoch end
-  returning i.epoch into v_found.epoch;
+         lineage = v_lineage, txid = v_now, epoch = v_found.epoch;
   return v_found.epoch;
 end
 $$;
 
+-- Waits a moment until no transaction is writing events, and then holds off those that would. False: one
+-- stays open.
+create or replace function tenure.events_held_off() returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+as $$
+begin
+  lock table only tenure.events in share row exclusive mode;
+  return true;
+exception when lock_not_available then
+  return false;
+end
+$$;
+
 -- Notices a restore or a failover without a migration, and begins a new epoch of the event stream. Servers
--- call it when they start and the reaper at every turn; while nothing has changed it writes nothing.
+-- call it when they start and the reaper at every turn; while nothing has changed it writes nothing. An open
+-- transaction that has written events would commit them behind readers that went on to the new epoch: then
+-- the answer is the old epoch, and the next turn tries again.
 create or replace function tenure.installation_check() returns table (epoch integer, began boolean)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -134,6 +153,10 @@ begin
   return query
     select i.epoch, false from tenure.installation i where i.lineage = v_lineage and i.txid < v_next;
   if found then
+    return;
+  end if;
+  if not tenure.events_held_off() then
+    return query select i.epoch, false from tenure.installation i;
     return;
   end if;
   return query

@@ -9,16 +9,19 @@ language plpgsql
 as $$
 declare
   v_circle uuid;
+  v_now    timestamptz;
 begin
+  v_now := case when p_job_ids is not null then tenure.now() end;
   if p_job_ids is not null and (
     exists (
       select from unnest(p_ids, p_hashes) t (id, hash)
         cross join lateral (select from tenure.jobs j where j.job_id = t.id limit 1) j
         left join lateral (select i.job_id from tenure.idempotency i
                             where i.key_hash = t.hash limit 1) i on true
-        left join lateral (select true as final from tenure.attempts a
+        left join lateral (select a.ended_at from tenure.attempts a
                             where a.job_id = i.job_id and a.final limit 1) f on true
-       where i.job_id is null or f.final)
+       where i.job_id is null
+          or (f.ended_at is not null and not tenure.key_kept(i.job_id, f.ended_at, v_now)))
     or exists (select from unnest(p_ids) t (id) group by t.id having count(*) > 1)) then
     perform tenure.refuse_id_taken();
   end if;

@@ -220,7 +220,7 @@ begin
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = p_kind
      where l.tenant_id = v_tenant and l.kind = p_kind and l.lease_seconds_min = 0
        and l.executor = coalesce(p_executor, k.executor, 'external_worker')
-     limit 1;
+     order by l.twin limit 1;
     exit when v_lane.lane is not null and (v_lane.kind is not null or not p_tuning.strict_kinds);
     perform tenure.lane_ensure(p_caller, p_kind, p_executor);
   end loop;

@@ -43,6 +43,7 @@ declare
   v_token    uuid;
   v_started  timestamptz;
   v_terms    record;
+  v_marked   boolean;
   v_look     record;
   v_order    integer[];
   v_at       integer;
@@ -101,7 +102,8 @@ begin
   -- The lanes the claim may take from, with the terms of their leases.
   v_terms := tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false, null,
     1 + tenure.limit_of('claim_lanes_max')::integer);
-  if v_terms.more then
+  v_marked := v_terms.more;
+  if v_marked then
     -- Too many lanes to look into each: the marks lead to those of the best priorities.
     v_terms := tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false,
       tenure.claim_marked(v_caller, p_executor, p_lane_after, v_last, v_now, greatest(p_limit, 100)));
@@ -122,7 +124,8 @@ begin
   if v_look.ticked_at is null or v_look.ticked_at <= v_now - make_interval(secs => v_tuning.stale_seconds / 3.0) then
     perform tenure.executor_seen(v_tenant, p_worker, p_executor, v_terms.lanes[1], v_caller.principal, v_tuning, v_now);
   end if;
-  if v_look.waited then
+  -- Over many lanes the oldest of all have been moved already.
+  if v_look.waited and not v_marked then
     perform tenure.lane_promote(v_terms.lanes, v_now, greatest(p_limit, 100));
   end if;
   if v_look.lapsed then

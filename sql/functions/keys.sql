@@ -10,6 +10,22 @@ create or replace function tenure.key_hash(p_scope text, p_key text) returns uui
 language sql stable parallel safe
 as $$ select encode(substring(sha256(convert_to(p_scope || p_key, 'UTF8')) from 1 for 16), 'hex')::uuid $$;
 
+-- Whether a job that has ended still keeps its key: its kind may say so for a while. Keys of steps, slots and
+-- subscriptions are not kept.
+create or replace function tenure.key_kept(p_job_id uuid, p_ended_at timestamptz, p_now timestamptz)
+returns boolean
+language sql stable
+as $$
+  select exists (
+    select from tenure.jobs j
+     cross join lateral (
+       select k.key_keep_seconds from tenure.kinds k
+        where k.tenant_id = j.tenant_id and k.kind = j.kind limit 1) k
+     where j.job_id = p_job_id
+       and not j.source_system ^@ 'tenure.'
+       and p_ended_at > p_now - make_interval(secs => k.key_keep_seconds))
+$$;
+
 -- Takes the keys of a batch for its jobs, and answers with the jobs that are not to be made because an unfinished one has their key. Equal keys within the batch
 -- are folded; keys are inserted, and then those that stand locked, in hash order. One that stands is free only on positive evidence: a final record of its job,
 -- read after the lock was won (an operator's retry takes the same lock and takes the record back).
@@ -61,14 +77,7 @@ begin
     from unnest(v_stood.hashes, v_stood.job_ids) t (hash, job_id)
     cross join lateral (
       select a.ended_at from tenure.attempts a where a.job_id = t.job_id and a.final limit 1) f
-    -- A kind may keep the keys of its jobs for a while; those of steps, slots and subscriptions are not kept.
-    left join lateral (
-      select j.tenant_id, j.kind from tenure.jobs j
-       where j.job_id = t.job_id and not j.source_system ^@ 'tenure.' limit 1) j on true
-    left join lateral (
-      select k.key_keep_seconds from tenure.kinds k
-       where k.tenant_id = j.tenant_id and k.kind = j.kind limit 1) k on true
-   where k.key_keep_seconds is null or f.ended_at <= v_now - make_interval(secs => k.key_keep_seconds);
+   where not tenure.key_kept(t.job_id, f.ended_at, v_now);
   if v_stood.job_ids is not null
      and current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
     perform tenure.keys_prove(v_stood.job_ids);

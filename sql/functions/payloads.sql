@@ -132,11 +132,11 @@ as $$
    order by length(w.path), w.path limit 1
 $$;
 
--- Whether a jsonb value has such a number, found without writing it out. Few of them fit into a few bytes.
+-- Whether a jsonb value has such a number, found without writing it out.
 create or replace function tenure.has_long_number(p_value jsonb) returns boolean
 language sql immutable parallel safe
 as $$
-  select pg_column_size(p_value) > 64 and exists (
+  select exists (
     select from jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n (value)
      cross join lateral (select n.value::numeric as number offset 0) x
      where scale(x.number) > 2 * tenure.limit_of('number_exponent_max')

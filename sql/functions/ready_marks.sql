@@ -5,8 +5,8 @@
 -- a mark that is not retired, or makes one. Nothing is unique and nothing waits. A mark goes in three steps,
 -- each in a transaction of its own:
 --   1. A claim finds the pair empty and retires the mark. From its commit on, new jobs no longer rely on it.
---   2. The tidying numbers it (unused_from): all who rely on it had their own number before they looked
---      at it, so theirs is lower.
+--   2. The tidying numbers it (unused_from), with a number above every one given out so far. A transaction
+--      that relies on the mark had its own number before it looked, so that is lower.
 --   3. When all transactions with a lower number have ended, their jobs are seen. If the pair is empty
 --      then, the mark is deleted.
 
@@ -54,12 +54,7 @@ begin
    where e.role = 'executor'
      and (p_executor is null or e.name = p_executor)
      and (p_caller.executors is null or e.name = any (p_caller.executors));
-  v_lanes := array(select distinct d.lane
-                     from (select d.lane from tenure.delayed d where d.tenant_id = v_tenant and d.due <= p_now
-                            order by d.due limit p_rows_max) d);
-  if v_lanes <> '{}' then
-    perform tenure.lane_promote(v_lanes, p_now, p_rows_max);
-  end if;
+  perform tenure.tenant_promote(v_tenant, p_now, p_rows_max);
   v_lanes := tenure.marked_lanes(v_tenant, v_executors, p_lane_after, p_last);
   if cardinality(v_lanes) < v_most
      and exists (select from tenure.ready_marks m
@@ -76,6 +71,42 @@ begin
                       where l.tenant_id = v_tenant and l.executor = any (v_executors) limit 1);
   end if;
   return v_lanes;
+end
+$$;
+
+-- Moves what has become due in any lane of a tenant from delayed to ready, oldest first, at most p_rows_max
+-- rows. Rows that another transaction is moving are passed over: it may stay open.
+create or replace function tenure.tenant_promote(p_tenant_id integer, p_now timestamptz, p_rows_max integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_lanes integer[];
+  v_ranks integer[];
+begin
+  with picked as materialized (
+    select d.ctid from tenure.delayed d
+     where d.tenant_id = p_tenant_id and d.due <= p_now
+     order by d.due
+     limit p_rows_max
+       for update skip locked
+  ), taken as (
+    delete from tenure.delayed d
+     where d.ctid = any (array(select p.ctid from picked p))
+    returning d.lane, d.rank, d.due, d.job_id, d.state, d.run, d.attempts, d.deadline
+  ), put as (
+    insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
+    select t.lane, t.rank, t.due, t.job_id, t.state, t.run, t.attempts, t.deadline from taken t
+    returning lane, rank
+  )
+  select array_agg(p.lane), array_agg(p.rank) into v_lanes, v_ranks
+    from (select distinct p.lane, p.rank from put p) p;
+  if v_lanes is not null then
+    perform tenure.ready_mark(v_lanes, v_ranks);
+  end if;
 end
 $$;
 
@@ -243,14 +274,17 @@ begin
                      where m.tenant_id = v_tenant and m.retired_in is not null
                      order by m.lane desc limit 1) as last) x;
     continue when v_place is null;
-    v_ids := array(select m.mark_id from tenure.ready_marks m
-                    where m.tenant_id = v_tenant and m.retired_in is not null and m.lane >= v_place
-                    order by m.lane limit p_limit for update skip locked);
+    v_ids := tenure.marks_to_tidy(array(
+      select m.mark_id from tenure.ready_marks m
+       where m.tenant_id = v_tenant and m.retired_in is not null and m.lane >= v_place
+       order by m.lane limit p_limit));
     if cardinality(v_ids) < p_limit then
-      v_ids := v_ids || array(select m.mark_id from tenure.ready_marks m
-                               where m.tenant_id = v_tenant and m.retired_in is not null and m.lane < v_place
-                               order by m.lane limit p_limit - cardinality(v_ids) for update skip locked);
+      v_ids := v_ids || tenure.marks_to_tidy(array(
+        select m.mark_id from tenure.ready_marks m
+         where m.tenant_id = v_tenant and m.retired_in is not null and m.lane < v_place
+         order by m.lane limit p_limit - cardinality(v_ids)));
     end if;
+    continue when v_ids = '{}';
     update tenure.ready_marks m set retired_in = null, unused_from = null
      where m.mark_id = any (v_ids)
        -- Offset 0: one look a mark, whatever the statistics say; here and below.
@@ -267,6 +301,9 @@ begin
             or exists (select from tenure.ready_marks n
                         where n.tenant_id = m.tenant_id and n.executor = m.executor and n.rank = m.rank
                           and n.lane = m.lane and n.retired_in is null));
+    if exists (select from tenure.ready_marks m where m.mark_id = any (v_ids) and m.unused_from is null) then
+      perform tenure.number_used_up(v_ids[1]);
+    end if;
     -- Not what this transaction retired itself: until it commits, others rely on that. A number from before a
     -- restore is given anew.
     update tenure.ready_marks m set unused_from = pg_snapshot_xmax(pg_current_snapshot())
@@ -279,8 +316,40 @@ begin
 end
 $$;
 
+-- Locks those of these retired marks that can be moved on now: no number yet, a number that all have passed
+-- or that is from before a restore, or jobs again. The others wait for an open transaction, and are not
+-- written to while they do.
+create or replace function tenure.marks_to_tidy(p_ids bigint[]) returns bigint[]
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(
+    select m.mark_id from tenure.ready_marks m
+     where m.mark_id = any (p_ids)
+       and (m.unused_from is null
+            or m.unused_from <= pg_snapshot_xmin(pg_current_snapshot())
+            or m.unused_from > pg_snapshot_xmax(pg_current_snapshot())
+            or exists (select from tenure.ready r where r.lane = m.lane and r.rank = m.rank offset 0))
+       for update skip locked)
+$$;
+
+-- Takes a new transaction number and gives it up, so that the end of the next snapshot lies above every
+-- number given out before. Without it, that end is just above the last number that has *completed*, which a
+-- transaction that is still open may have passed.
+create or replace function tenure.number_used_up(p_mark_id bigint) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update tenure.ready_marks m set lane = m.lane where m.mark_id = p_mark_id;
+  raise exception 'number used up';
+exception when raise_exception then
+  null;
+end
+$$;
+
 -- Marks every pair that has jobs and no mark. None is missing but for jobs that were under way when the
--- marks were introduced.
+-- marks were introduced. Retires marks that stand twice, which producers in repeatable read make.
 create or replace function tenure.ready_marks_mend() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -304,5 +373,14 @@ begin
   if v_lanes is not null then
     perform tenure.ready_mark(v_lanes, v_ranks);
   end if;
+  update tenure.ready_marks m set retired_in = pg_current_xact_id()
+   where m.mark_id in (
+     select n.mark_id from tenure.ready_marks n
+      where n.retired_in is null
+        and exists (select from tenure.ready_marks o
+                     where o.tenant_id = n.tenant_id and o.executor = n.executor and o.rank = n.rank
+                       and o.lane = n.lane and o.retired_in is null and o.mark_id < n.mark_id offset 0)
+      limit tenure.limit_of('batch_rows_max')
+        for update skip locked);
 end
 $$;

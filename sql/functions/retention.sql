@@ -278,7 +278,8 @@ begin
     v_dropped := '{}';
     v_gave_way := true;
   end;
-  if 'jobs' = any (v_tables) then
+  -- Not while it holds locks on whole tables: the next turn comes soon.
+  if 'jobs' = any (v_tables) and v_made = '{}' and v_dropped = '{}' then
     perform tenure.ready_marks_mend();
   end if;
   return jsonb_build_object(

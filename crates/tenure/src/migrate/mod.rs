@@ -61,8 +61,10 @@ impl Default for Options {
             force: false,
             restored: false,
             wait: Duration::from_secs(120),
-            lock_timeout: Duration::from_secs(3),
-            attempts_max: 8,
+            // Below the usual deadlock_timeout of a second: the migration gives way and tries again, and no caller is the
+            // victim of a deadlock with it.
+            lock_timeout: Duration::from_millis(800),
+            attempts_max: 30,
         }
     }
 }

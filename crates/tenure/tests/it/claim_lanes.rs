@@ -213,6 +213,113 @@ async fn a_mark_stays_while_an_enqueue_that_relies_on_it_is_under_way() {
     check_invariants(&c).await;
 }
 
+/// The number of a mark lies above that of every transaction under way, also of one that began after the last that ended.
+#[tokio::test]
+async fn a_mark_is_kept_for_an_enqueue_that_began_after_the_claim_that_retires_it() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    one_of_each(&c, 70, 0).await;
+    while !claim_with(
+        &c,
+        "w",
+        ", p_kinds => array(select kind from tenure.lanes), p_limit => 100",
+    )
+    .await
+    .is_empty()
+    {}
+    let (retiring, enqueuing) = (db.direct().await, db.direct().await);
+    run(&retiring, "begin").await;
+    assert!(claim_with(&retiring, "w", "").await.is_empty());
+    run(&enqueuing, "begin").await;
+    let late = enqueue_with(&enqueuing, "kind 00005", "").await;
+    run(&retiring, "commit").await;
+    for _ in 0..3 {
+        assert!(claim_with(&c, "w", "").await.is_empty());
+    }
+    run(&enqueuing, "commit").await;
+    assert_eq!(claim(&c, "w").await.job_id, late);
+    check_invariants(&c).await;
+}
+
+/// Rule: 13.
+#[tokio::test]
+async fn an_open_claim_hides_nothing_else_that_came_due() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let names: Vec<String> = (0..300).map(|n| format!("kind {n:05}")).collect();
+    let sql = "select job_id from tenure.job_enqueue_many($1, p_due => array_fill(tenure.now() + interval '1 minute', array[300]))";
+    rows(&c, sql, &[&names]).await;
+    db.advance("2 minutes").await;
+    let open = db.direct().await;
+    run(&open, "begin").await;
+    assert_eq!(claim_with(&open, "w", "").await.len(), 1);
+    assert_eq!(claim_with(&c, "w", "").await.len(), 1, "beside a claim that stays open");
+    run(&open, "rollback").await;
+    check_invariants(&c).await;
+}
+
+/// Rule: 17.
+#[tokio::test]
+async fn a_claim_moves_a_bounded_number_of_due_jobs_however_many_lanes_they_wait_in() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let names: Vec<String> = (0..1000).map(|n| format!("kind {:05}", n % 100)).collect();
+    let sql = "select job_id from tenure.job_enqueue_many($1, p_due => array_fill(tenure.now() + interval '1 minute', array[1000]))";
+    for _ in 0..3 {
+        rows(&c, sql, &[&names]).await;
+    }
+    db.advance("2 minutes").await;
+    assert_eq!(claim_with(&c, "w", "").await.len(), 1);
+    let waiting: i64 = get(&c, "select count(*) from tenure.delayed", &[]).await;
+    assert_eq!(waiting, 2900, "a hundred were moved for a claim of one");
+}
+
+/// Producers with an old snapshot make a mark for each job; the upkeep retires all but one of a pair.
+#[tokio::test]
+async fn marks_that_stand_twice_go_also_where_claims_name_their_kinds() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    for _ in 0..20 {
+        run(&c, "begin isolation level repeatable read").await;
+        enqueue_with(&c, "kind 00001", "").await;
+        run(&c, "commit").await;
+    }
+    assert_eq!(marks(&c).await, 20);
+    assert_eq!(
+        claim_with(&c, "w", ", p_kinds => array['kind 00001'], p_limit => 15")
+            .await
+            .len(),
+        15
+    );
+    while marks(&c).await > 1 {
+        rows(&c, "select tenure.ready_marks_mend()", &[]).await;
+        tidy(&c).await;
+    }
+    assert_eq!(claim_with(&c, "w", ", p_limit => 100").await.len(), 5);
+    check_invariants(&c).await;
+}
+
+/// Marks that wait for an open transaction are looked at, and not written to.
+#[tokio::test]
+async fn an_idle_claim_writes_nothing_while_an_older_transaction_is_open() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    one_of_each(&c, 200, 0).await;
+    let open = db.direct().await;
+    run(&open, "begin; select pg_current_xact_id()").await;
+    while !claim_with(&c, "w", ", p_limit => 100").await.is_empty() {}
+    tidy(&c).await;
+    assert!(marks(&c).await >= 190, "they wait for the open transaction");
+    for _ in 0..3 {
+        run(&c, "begin").await;
+        assert!(claim_with(&c, "w", "").await.is_empty());
+        let written: Option<String> = get(&c, "select pg_current_xact_id_if_assigned()::text", &[]).await;
+        run(&c, "commit").await;
+        assert_eq!(written, None, "a transaction that has written has a number");
+    }
+    run(&open, "commit").await;
+}
+
 /// Many who enqueue, some of whom give up, and many who claim over every kind: no job is left without a mark.
 #[tokio::test]
 async fn claims_over_many_lanes_beside_enqueues_leave_nothing_behind() {

@@ -390,6 +390,31 @@ async fn on_another_server_a_new_epoch_begins_whatever_its_transaction_ids_are()
 
 /// Rule: 22.
 #[tokio::test]
+async fn a_new_epoch_waits_for_open_transactions_that_have_written_events() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    rows(&c, "select * from tenure.installation_check()", &[]).await;
+    let open = db.direct().await;
+    run(&open, "begin").await;
+    let late = enqueue(&open, "late").await;
+    run(&c, "update tenure.installation set lineage = '1.00000001.1'").await;
+    let check = async || -> bool { get(&c, "select began from tenure.installation_check()", &[]).await };
+    assert!(!check().await, "its event would come behind readers of the new epoch");
+    run(&open, "commit").await;
+    assert!(check().await);
+    until_handed_out(&c, "job.enqueued", 1).await;
+    let seen = rows(
+        &c,
+        "select job_ids[1] from tenure.event_list() where kind = 'job.enqueued'",
+        &[],
+    )
+    .await;
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].get::<_, Uuid>(0), late);
+}
+
+/// Rule: 22.
+#[tokio::test]
 async fn after_a_restore_the_stream_goes_on_in_a_new_epoch() {
     let db = Db::open().await;
     let c = db.client().await;

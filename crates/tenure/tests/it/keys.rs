@@ -481,6 +481,8 @@ async fn a_kind_can_keep_the_key_of_a_job_for_a_while_after_its_end() {
     let again = one(&c, "select tenure.job_enqueue('hook', p_key => 'k')", &[]).await;
     assert_eq!((id_of(&again), &again["state"]), (job, &"succeeded".into()), "{again}");
     assert_eq!(again["duplicate"], true);
+    let sql = "select tenure.job_enqueue('hook', p_key => 'k', p_job_id => $1)";
+    assert_eq!(one(&c, sql, &[&job]).await["duplicate"], true, "also with the id");
     db.advance("59 minutes").await;
     assert_eq!(keyed(&c, "hook", "k").await, (job, true));
     db.advance("2 minutes").await;

@@ -122,6 +122,16 @@ async fn a_number_with_a_huge_exponent_is_refused_wherever_it_comes_in() {
         &verb(&c, "job_complete", &held, &format!(", {many}")).await,
         "result_too_large",
     );
+    // Nor is one that takes a few bytes as jsonb.
+    for few in ["1e400", "1e-5000", "1e131071"] {
+        let few = format!("'{{\"n\": {few}}}'::jsonb");
+        let enqueued = one(&c, &format!("select tenure.job_enqueue('a', {few})"), &[]).await;
+        refused(&enqueued, "number_out_of_range");
+        refused(
+            &verb(&c, "job_progress", &held, &format!(", {few}")).await,
+            "number_out_of_range",
+        );
+    }
     let schedule = format!(
         "select tenure.schedule_create('s', jsonb_build_object('kind', 'a', 'every_seconds', 60, 'payload', {many}))"
     );
