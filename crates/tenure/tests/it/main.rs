@@ -27,6 +27,7 @@ mod deliveries;
 mod edges;
 mod ends;
 mod enqueue;
+mod epochs;
 mod error_pages;
 mod events;
 mod evidence;
