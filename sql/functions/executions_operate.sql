@@ -233,6 +233,11 @@ begin
   if octet_length(p_result::text) > tenure.limit_of('result_bytes_max') then
     perform tenure.refuse('result_too_large', format('The result has %s bytes.', octet_length(p_result::text)), format('It has at most %s, measured uncompressed (result_bytes_max).', tenure.limit_of('result_bytes_max')),
       'Store it elsewhere and pass a reference.');
+  elsif tenure.is_unreadable(p_result) then
+    perform tenure.refuse('result_too_large', 'Programs could not read the result.',
+      format('It has at most %s levels of objects and lists (payload_depth_max), and no name that begins '
+        'with $serde_json::private::.', tenure.limit_of('payload_depth_max')),
+      'Store it elsewhere and pass a reference.');
   end if;
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
   select s.* into v_step from tenure.steps s where s.execution_id = p_execution_id and s.step_id = p_step_id;

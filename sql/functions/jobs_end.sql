@@ -415,7 +415,8 @@ as $$
     when p_outcome is null or p_outcome not in ('succeeded', 'failed', 'failed_permanently', 'cancelled', 'snoozed', 'released') then 'outcome_unknown'
     -- First without writing out its numbers: one of nine bytes may take 128 KB.
     when p_result is not null and (tenure.has_long_number(p_result)
-      or octet_length(p_result::text) > tenure.limit_of('result_bytes_max')) then 'result_too_large'
+      or octet_length(p_result::text) > tenure.limit_of('result_bytes_max')
+      or tenure.is_unreadable(p_result)) then 'result_too_large'
     when length(p_result_ref) > tenure.limit_of('ref_chars_max') then 'result_too_large'
     when p_delay_seconds is not null and p_delay_seconds not between 0 and tenure.limit_of('schedule_ahead_days_max') * 86400 then 'delay_out_of_range'
     when p_outcome = 'snoozed' and p_delay_seconds is null then 'delay_out_of_range'
@@ -451,7 +452,11 @@ begin
       perform tenure.refuse('state_conflict', format('Job %s is leased and was not started.', p_job_id), 'Snooze puts aside work in progress.', 'Start it first, or release it.');
     when 'result_too_large' then
       perform tenure.refuse('result_too_large', format('The result of job %s is too large.', p_job_id),
-        format('A result has at most %s bytes, its reference %s characters.', tenure.limit_of('result_bytes_max'), tenure.limit_of('ref_chars_max')), 'Store it elsewhere and pass a reference.');
+        format('A result has at most %s bytes and %s levels of objects and lists, and no name that begins '
+          'with $serde_json::private::; its reference has at most %s characters.',
+          tenure.limit_of('result_bytes_max'), tenure.limit_of('payload_depth_max'),
+          tenure.limit_of('ref_chars_max')),
+        'Store it elsewhere and pass a reference.');
     when 'delay_out_of_range' then
       perform tenure.refuse('number_out_of_range', format('The delay of job %s is %s seconds.', p_job_id, coalesce(p_delay_seconds::text, 'missing')),
         format('It must lie between 0 and %s.', tenure.limit_of('schedule_ahead_days_max') * 86400), 'Give a delay within these bounds.');

@@ -234,7 +234,8 @@ begin
     v_text := p_payloads[1]::text;
     ids := array[(lpad(to_hex(v_micros / 1000), 12, '0') || to_hex(28672 + v_micros % 1000 * 4096 / 1000)
       || v_tail)::uuid];
-    v_fine := (v_text is null or (json_typeof(p_payloads[1]) = 'object' and octet_length(v_text) <= tenure.limit_of('payload_bytes_max')))
+    v_fine := (v_text is null or (json_typeof(p_payloads[1]) = 'object'
+        and octet_length(v_text) <= tenure.limit_of('payload_bytes_max') and not tenure.may_be_deep(v_text)))
       and (p_keys[1] is null or (length(p_keys[1]) <= tenure.limit_of('key_chars_max') and ascii(p_keys[1]) between 33 and 126));
     hashes := array[null];
     if p_keys[1] is not null then
@@ -244,7 +245,9 @@ begin
     v_scope := tenure.key_scope(v_tenant, p_kind);
     select array_agg((lpad(to_hex((v_micros + t.n) / 1000), 12, '0') || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000) || v_tail)::uuid),
            array_agg(case when t.key is not null then tenure.key_hash(v_scope, t.key) end),
-           bool_and((t.payload is null or (json_typeof(t.payload) = 'object' and octet_length(t.payload::text) <= tenure.limit_of('payload_bytes_max')))
+           bool_and((t.payload is null or (json_typeof(t.payload) = 'object'
+               and octet_length(t.payload::text) <= tenure.limit_of('payload_bytes_max')
+               and not tenure.may_be_deep(t.payload::text)))
              and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))),
            string_agg(t.payload::text, '')
       into ids, hashes, v_fine, v_text
@@ -354,7 +357,9 @@ begin
                    || v_tail)::uuid) as id,
                  case when t.key is not null then tenure.key_hash(tenure.key_scope(v_tenant, t.kind), t.key) end as hash,
                  x.payload_text,
-                 (t.payload is null or (json_typeof(t.payload) = 'object' and octet_length(x.payload_text) <= tenure.limit_of('payload_bytes_max')))
+                 (t.payload is null or (json_typeof(t.payload) = 'object'
+                   and octet_length(x.payload_text) <= tenure.limit_of('payload_bytes_max')
+                   and not tenure.may_be_deep(x.payload_text)))
                  and (t.key is null or (length(t.key) <= tenure.limit_of('key_chars_max') and (ascii(t.key) between 33 and 126 or not tenure.is_blank(t.key))))
                  and (t.priority is null or t.priority between -32767 and 32767)
                  and (t.due is null or (t.due <= p_now and isfinite(t.due)))

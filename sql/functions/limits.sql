@@ -5,6 +5,7 @@ language sql immutable parallel safe
 as $$
   select case p_name
     when 'payload_bytes_max'       then 8192
+    when 'payload_depth_max'       then 100
     when 'batch_rows_max'          then 1000
     when 'name_chars_max'          then 200
     when 'ref_chars_max'           then 500

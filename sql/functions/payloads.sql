@@ -2,7 +2,9 @@
 
 -- False when no JSON in the text can have a forbidden key at any depth, in any case; a true is to be looked at more closely. A key stands in quotes, letter by
 -- letter unless it is written in escapes (\u0074oken). Plain searches cost a third of one regular expression, and one text of a whole batch hardly more than the
--- text of one payload. (U+212A is the sign of a kelvin, another upper case of k.)
+-- text of one payload. (U+212A is the sign of a kelvin, another upper case of k.) A name that begins with
+-- $serde_json::private:: is forbidden too: programs in Rust read what it holds as a number, or as JSON within
+-- a text, as deep as such texts nest.
 create or replace function tenure.may_have_forbidden_key(p_text text) returns boolean
 language plpgsql immutable parallel safe
 as $$
@@ -12,7 +14,8 @@ begin
   return strpos(v_text, '"body"') > 0 or strpos(v_text, '"content"') > 0 or strpos(v_text, '"raw"') > 0 or strpos(v_text, '"vector"') > 0
     or strpos(v_text, '"embedding"') > 0 or strpos(v_text, '"secret"') > 0 or strpos(v_text, '"token"') > 0
     or strpos(v_text, E'"to\u212Aen"') > 0 or strpos(v_text, '"password"') > 0 or strpos(v_text, '"ssn"') > 0
-    or strpos(v_text, '"personal_data"') > 0 or strpos(v_text, $r$\u$r$) > 0;
+    or strpos(v_text, '"personal_data"') > 0 or strpos(v_text, $r$\u$r$) > 0
+    or strpos(v_text, '"$serde_json::private::') > 0;
 end
 $$;
 
@@ -34,9 +37,11 @@ begin
         $r$\u00$r$ || to_hex(v_code - 32), chr(v_code));
     end loop;
     v_text := replace(replace(v_text, $r$\u005f$r$, '_'), $r$\u212a$r$, 'k');
+    v_text := replace(replace(v_text, $r$\u0024$r$, '$'), $r$\u003a$r$, ':');
   end if;
   return v_text !~
-    $r$"(body|content|raw|vector|embedding|secret|to[k\u212a]en|password|ssn|personal_data)"\s*:$r$;
+    $r$"(body|content|raw|vector|embedding|secret|to[k\u212a]en|password|ssn|personal_data)"\s*:$r$
+    and strpos(v_text, '"$serde_json::private::') = 0;
 end
 $$;
 
@@ -52,7 +57,8 @@ as $$
       cross join lateral (
         select case when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key else '[' || to_json(e.key) || ']' end as step, e.value,
                lower(translate(e.key, E'\u212A', 'k') collate "C") = any (array['body', 'content', 'raw',
-                 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data']) as forbidden
+                 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data'])
+                 or starts_with(e.key, '$serde_json::private::') as forbidden
           from json_each(case when json_typeof(w.value) = 'object' then w.value else '{}' end) e
         union all
         select '[' || (a.ordinal - 1) || ']', a.value, false
@@ -63,8 +69,43 @@ as $$
   select w.path from walk w where w.forbidden order by length(w.path), w.path limit 1
 $$;
 
--- Refuses a payload (or what is held to the same rules) that is no object, too large, or has a forbidden key
--- or a number with too large an exponent at any depth, with its path.
+-- How many objects and lists lie within each other in JSON text.
+create or replace function tenure.json_depth(p_text text) returns bigint
+language sql immutable parallel safe
+as $$
+  with brackets as (
+    select regexp_replace(regexp_replace(p_text, $r$"([^"\\]|\\.)*"$r$, '', 'g'), '[^][{}]', '', 'g') as signs
+  ), levels as (
+    select sum(case when s.sign in ('[', '{') then 1 else -1 end) over (order by s.n) as depth
+      from brackets b cross join string_to_table(b.signs, null) with ordinality s (sign, n)
+  )
+  select coalesce(max(l.depth), 0)::bigint from levels l
+$$;
+
+-- False when JSON text has too few brackets to be deeper than payload_depth_max; a true is to be looked at
+-- more closely.
+create or replace function tenure.may_be_deep(p_text text) returns boolean
+language sql immutable parallel safe
+as $$
+  select octet_length(p_text) > 2 * tenure.limit_of('payload_depth_max')
+    and octet_length(p_text) - octet_length(replace(replace(p_text, '[', ''), '{', ''))
+      > tenure.limit_of('payload_depth_max')
+$$;
+
+-- Whether programs could not read a jsonb value: it is deeper than payload_depth_max, or has a member name
+-- that begins with $serde_json::private::. Neither fits into a few bytes.
+create or replace function tenure.is_unreadable(p_value jsonb) returns boolean
+language sql immutable parallel safe
+as $$
+  select pg_column_size(p_value) > 32 and (
+    (strpos(p_value::text, '"$serde_json::private::') > 0
+      and p_value::text ~ $r$[{ ]"\$serde_json::private::([^"\\]|\\.)*":$r$)
+    or (tenure.may_be_deep(p_value::text)
+      and tenure.json_depth(p_value::text) > tenure.limit_of('payload_depth_max')))
+$$;
+
+-- Refuses a payload (or what is held to the same rules) that is no object, too large, too deep, or has a
+-- forbidden key or a number with too large an exponent at any depth, with its path.
 create or replace function tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -80,11 +121,22 @@ begin
     perform tenure.refuse('payload_too_large', format('The %s has %s bytes.', p_what, octet_length(p_payload::text)),
       format('It has at most %s bytes, measured uncompressed: it carries references, not data.', p_bytes_max), 'Store the bytes elsewhere and pass a reference.');
   end if;
+  if tenure.may_be_deep(p_payload::text)
+     and tenure.json_depth(p_payload::text) > tenure.limit_of('payload_depth_max') then
+    perform tenure.refuse('payload_too_large',
+      format('The %s is %s levels deep.', p_what, tenure.json_depth(p_payload::text)),
+      format('At most %s objects and lists within each other are allowed (payload_depth_max): readers of '
+        'JSON go little deeper.', tenure.limit_of('payload_depth_max')),
+      'Make it flatter, or pass a reference to the data.');
+  end if;
   if strpos(p_payload::text, $r$\u$r$) > 0 then
     perform p_payload::jsonb;
   end if;
   v_path := tenure.forbidden_path(p_payload);
-  if v_path is not null then
+  if strpos(v_path, '["$serde_json::private::') > 0 then
+    perform tenure.refuse('payload_forbidden_key', format('The %s has the forbidden key %s.', p_what, v_path),
+      'Programs in Rust do not read a name that begins with $serde_json::private:: as a name.', 'Rename it.');
+  elsif v_path is not null then
     perform tenure.refuse('payload_forbidden_key', format('The %s has the forbidden key %s.', p_what, v_path),
       'Keys named body, content, raw, vector, embedding, secret, token, password, ssn or personal_data carry data or secrets, at any depth and in any case.',
       'Pass a reference to the data instead.');

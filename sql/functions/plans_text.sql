@@ -129,6 +129,7 @@ begin
       select 'forbidden', w.at, w.parent || array[0, w.n, 2], null
         from walk w
        where lower(translate(w.name, U&'\212A', 'k') collate "C") = any (array['body', 'content', 'raw', 'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data'])
+          or starts_with(w.name, '$serde_json::private::')
       union all
       select 'twice', t.parent || t.n, t.parent || array[0, t.n, 3], null from twice t
     )
@@ -187,7 +188,9 @@ begin
       perform tenure.refuse('text_invalid', format('%s holds a NUL character.', v_place), 'PostgreSQL cannot store it.', 'Remove the NUL character.');
     when 'forbidden' then
       perform tenure.refuse('payload_forbidden_key', format('%s is a forbidden key.', v_place),
-        'A plan is stored, shown and approved as it is written, never masked; these keys are refused: body, content, raw, vector, embedding, secret, token, password, ssn, personal_data.',
+        'A plan is stored, shown and approved as it is written, never masked; these keys are refused: '
+        'body, content, raw, vector, embedding, secret, token, password, ssn, personal_data, and those that '
+        'begin with $serde_json::private::.',
         'Pass a reference as payload_ref, and let the worker fetch what it needs; or rename the key if it holds none.');
     when 'twice' then
       perform tenure.refuse('plan_invalid', format('%s stands there twice.', v_place), 'Of two equal names in one object nobody knows which one counts.', 'Take one of them out.');

@@ -20,6 +20,7 @@
 //! | what is a valid name, and what did you mean? | [`names`] |
 //! | what do priorities mean? | [`priority`] |
 //! | how much is too much? | [`limits`] |
+//! | how is JSON from outside read? | [`json`] |
 //! | what does an API key look like? | [`api_key`] |
 //! | which trace does a request belong to? | [`traceparent`] |
 
@@ -29,6 +30,7 @@ pub mod codes;
 pub mod evidence;
 pub mod execution_transitions;
 pub mod hints;
+pub mod json;
 pub mod limits;
 pub mod masking;
 pub mod names;

@@ -20,6 +20,9 @@ macro_rules! limits {
 limits! {
     /// A payload as PostgreSQL prints it, in bytes; see [`crate::payload::text_bytes`].
     PAYLOAD_BYTES_MAX: usize = 8192, "payload_bytes_max";
+    /// Objects and lists within each other in a payload, or in what is kept to the same rules. Readers of JSON have a bound
+    /// too, often of 128, and an answer with a payload is read as a whole.
+    PAYLOAD_DEPTH_MAX: usize = 100, "payload_depth_max";
     /// Rows in one batch call: enqueue, claim, end, heartbeat.
     BATCH_ROWS_MAX: usize = 1000, "batch_rows_max";
     /// Characters of a name: kind, executor, tenant, worker, principal.

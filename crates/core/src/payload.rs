@@ -1,13 +1,14 @@
 //! What a job may carry: a small object of signals, never the data itself.
 //!
-//! The check runs in this order, in SQL as here: an object at all, its size, its keys. Size comes first because it
+//! The check runs in this order, in SQL as here: an object at all, its size, its depth, its keys. Size comes first because it
 //! bounds the search for keys and the length of the path that is named.
 
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::codes::{self, Code};
-use crate::limits::PAYLOAD_BYTES_MAX;
+use crate::json;
+use crate::limits::{PAYLOAD_BYTES_MAX, PAYLOAD_DEPTH_MAX};
 use crate::refusal::Refusal;
 
 /// Keys that say "here comes the data itself". Refused at any depth, in any case; as a value they are fine.
@@ -39,7 +40,13 @@ pub enum Violation {
         /// Its size, as [`text_bytes`] measures it.
         bytes: usize,
     },
-    /// One of the [`FORBIDDEN_KEYS`].
+    /// Objects and lists within each other, more than [`PAYLOAD_DEPTH_MAX`].
+    #[error("The payload is {depth} levels deep.")]
+    TooDeep {
+        /// How many.
+        depth: usize,
+    },
+    /// One of the [`FORBIDDEN_KEYS`], or a key that begins with [`json::PRIVATE_PREFIX`].
     #[error("The payload holds the forbidden key at {path}.")]
     ForbiddenKey {
         /// Where it is, such as `$.a.b[2].Password`.
@@ -58,7 +65,7 @@ impl Violation {
     pub fn code(&self) -> &'static Code {
         match self {
             Violation::NotObject { .. } => codes::PAYLOAD_NOT_OBJECT,
-            Violation::TooLarge { .. } => codes::PAYLOAD_TOO_LARGE,
+            Violation::TooLarge { .. } | Violation::TooDeep { .. } => codes::PAYLOAD_TOO_LARGE,
             Violation::ForbiddenKey { .. } => codes::PAYLOAD_FORBIDDEN_KEY,
             Violation::Nul { .. } => codes::TEXT_INVALID,
         }
@@ -68,7 +75,7 @@ impl Violation {
     pub fn path(&self) -> Option<&str> {
         match self {
             Violation::ForbiddenKey { path } | Violation::Nul { path } => Some(path),
-            Violation::NotObject { .. } | Violation::TooLarge { .. } => None,
+            Violation::NotObject { .. } | Violation::TooLarge { .. } | Violation::TooDeep { .. } => None,
         }
     }
 }
@@ -84,10 +91,17 @@ impl From<Violation> for Refusal {
                 format!("At most {PAYLOAD_BYTES_MAX} bytes are allowed: a job carries signals, not data."),
                 "Store the data elsewhere and pass its address as payload_ref.",
             ),
+            Violation::TooDeep { .. } => (
+                format!(
+                    "At most {PAYLOAD_DEPTH_MAX} objects and lists within each other are allowed (payload_depth_max)."
+                ),
+                "Make it flatter, or pass a reference to the data instead.",
+            ),
             Violation::ForbiddenKey { .. } => (
                 format!(
-                    "Jobs carry no data and no secrets; these keys are refused: {}.",
-                    FORBIDDEN_KEYS.join(", ")
+                    "Jobs carry no data and no secrets; these keys are refused: {}. So are those that begin with {}.",
+                    FORBIDDEN_KEYS.join(", "),
+                    json::PRIVATE_PREFIX
                 ),
                 "Pass a reference to the data instead, or rename the key if it holds none.",
             ),
@@ -118,12 +132,25 @@ pub fn check(payload: &Value) -> Result<(), Violation> {
     if bytes > PAYLOAD_BYTES_MAX {
         return Err(Violation::TooLarge { bytes });
     }
+    let depth = depth_of(payload);
+    if depth > PAYLOAD_DEPTH_MAX {
+        return Err(Violation::TooDeep { depth });
+    }
     check_keys(payload, "$")
 }
 
-/// Whether a key is one of the [`FORBIDDEN_KEYS`], in any case.
+/// Objects and lists within each other.
+fn depth_of(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => 1 + map.values().map(depth_of).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Whether a key is one of the [`FORBIDDEN_KEYS`], in any case, or one that serde_json does not read as a key.
 pub(crate) fn is_forbidden(key: &str) -> bool {
-    FORBIDDEN_KEYS.contains(&key.to_lowercase().as_str())
+    json::is_private(key) || FORBIDDEN_KEYS.contains(&key.to_lowercase().as_str())
 }
 
 fn check_keys(value: &Value, path: &str) -> Result<(), Violation> {

@@ -295,7 +295,7 @@ fn read(file: &str) -> Outcome<Value> {
             "Make several rules of it.",
         )
     })?;
-    match serde_json::from_str(&text) {
+    match tenure_core::json::parse(&text) {
         Ok(spec @ Value::Object(_)) => Ok(spec),
         Ok(_) => Err(refuse(
             codes::USAGE,

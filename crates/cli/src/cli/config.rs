@@ -116,7 +116,7 @@ fn explain(flags: &Flags, place: &Place, out: Output) -> Outcome {
 impl Set {
     async fn run(self, mut session: Session) -> Outcome {
         // What is neither a number nor true or false goes as text: the database says what it wants instead.
-        let value = self.value.map(|text| match serde_json::from_str(&text) {
+        let value = self.value.map(|text| match tenure_core::json::parse(&text) {
             Ok(value @ (Value::Bool(_) | Value::Number(_))) => value,
             _ => Value::String(text),
         });

@@ -79,7 +79,7 @@ impl Contexts {
         file.read_to_string(&mut text)
             .map_err(|error| unusable(&path, &error.to_string()))?;
         // Only where it is wrong: what stands there may be a key.
-        serde_json::from_str(&text).map_err(|error| {
+        tenure_core::json::parse(&text).map_err(|error| {
             let place = format!("Line {}, column {} cannot be read.", error.line(), error.column());
             unusable(&path, &place)
         })

@@ -16,8 +16,8 @@ use http_body_util::BodyExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use tenure_core::codes;
 use tenure_core::names::nearest;
+use tenure_core::{codes, json};
 use uuid::Uuid;
 
 use super::Server;
@@ -267,8 +267,10 @@ async fn collect(mut body: Body, expected: usize, bytes_max: usize) -> Result<Ve
     ))
 }
 
-/// What the values of a text of JSON take in memory, roughly: many small ones take far more than their text.
+/// What the values of a text of JSON take in memory, roughly: many small ones take far more than their text. Refuses names
+/// that serde_json would read as something else than a name: what they hold is not counted here.
 fn cost(json: &[u8]) -> Result<usize, Problem> {
+    json::check(json).map_err(|error| wrong(".", &error, "The body"))?;
     let (mut values, mut in_text, mut escaped) = (1, false, false);
     for byte in json {
         match (in_text, byte) {
@@ -343,6 +345,8 @@ mod tests {
         let values = |json: &str| cost(json.as_bytes()).expect("few") / VALUE_BYTES;
         assert_eq!(values("7"), 1);
         assert_eq!(values(r#"{"a": [1, 2], "b": ",:[{\","}"#), 7);
+        let hidden = r#"{"a": {"\u0024serde_json::private::RawValue": "[1, 2]"}}"#;
+        cost(hidden.as_bytes()).expect_err("values in a text");
         cost("0,".repeat(VALUES_MAX).as_bytes()).expect_err("too many");
     }
 }

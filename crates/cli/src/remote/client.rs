@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::api_key::ApiKey;
-use tenure_core::{Refusal, codes};
+use tenure_core::{Refusal, codes, json};
 use ureq::http::{HeaderValue, Uri, header};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig};
 
@@ -68,7 +68,7 @@ struct Answer {
 
 impl Answer {
     fn is_under_way(&self) -> bool {
-        let body = || serde_json::from_slice::<Value>(&self.body).unwrap_or_default();
+        let body = || json::parse_bytes::<Value>(&self.body).unwrap_or_default();
         self.status == codes::REQUEST_UNDER_WAY.http && body()["code"] == codes::REQUEST_UNDER_WAY.name
     }
 }
@@ -239,13 +239,13 @@ impl Remote {
                 "It sends us elsewhere (status {status}): {location}."
             )));
         }
-        let json: Option<Value> = match answer.kind.as_str() {
-            "application/json" | "application/problem+json" => serde_json::from_slice(&answer.body).ok(),
+        let body: Option<Value> = match answer.kind.as_str() {
+            "application/json" | "application/problem+json" => json::parse_bytes(&answer.body).ok(),
             // A file is passed on as it is.
             "application/x-ndjson" => String::from_utf8(answer.body.clone()).ok().map(Value::from),
             _ => None,
         };
-        let Some(json) = json else {
+        let Some(body) = body else {
             let kind = if answer.kind.is_empty() {
                 "nothing"
             } else {
@@ -256,10 +256,10 @@ impl Remote {
             )));
         };
         if !(200..300).contains(&status) {
-            return Err(trouble::of_problem(&json)
+            return Err(trouble::of_problem(&body)
                 .unwrap_or_else(|| not_tenure(&format!("It answered status {status} without saying why."))));
         }
-        let part = json.pointer(request.part).cloned().unwrap_or_default();
+        let part = body.pointer(request.part).cloned().unwrap_or_default();
         serde_json::from_value(part).map_err(|error| not_tenure(&format!("Its answer cannot be read: {error}.")))
     }
 }

@@ -154,5 +154,5 @@ fn waiting(request: Request, wait: Duration) -> Request {
 
 /// The plan as a part of a body. Its numbers are kept as they are written.
 fn document(plan: &Plan) -> Value {
-    serde_json::from_str(plan.canonical()).unwrap_or_default()
+    tenure_core::json::parse(plan.canonical()).unwrap_or_default()
 }

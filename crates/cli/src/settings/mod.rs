@@ -267,7 +267,7 @@ fn invalid(key: &str, value: &str, why: &str, origin: &Origin) -> Failure {
 
 /// Numbers, true and false as such.
 fn as_json(value: &str) -> Value {
-    match serde_json::from_str(value) {
+    match tenure_core::json::parse(value) {
         Ok(value @ (Value::Bool(_) | Value::Number(_))) => value,
         _ => Value::String(masked(value)),
     }

@@ -55,7 +55,7 @@ fn read(field: &str, given: &str, unreadable: &'static Code) -> Result<Value, Re
             "Convert it to UTF-8.",
         )
     })?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| {
+    let value: Value = tenure_core::json::parse(&text).map_err(|error| {
         Refusal::new(
             unreadable,
             format!("The {field} is not valid JSON."),

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
+use crate::odd_requests::texts_within_texts;
 use crate::workbench::Workbench;
 
 /// Every refused enqueue leaves nothing behind.
@@ -41,6 +42,15 @@ async fn a_forbidden_key_is_refused_at_any_depth_and_in_any_case_with_its_path()
     );
     let told = refusal.to_string();
     assert!(told.contains("a.b[1].PassWord"), "{told}");
+    assert_eq!(jobs(&bench).await, "0");
+}
+
+#[tokio::test]
+async fn texts_of_json_within_texts_are_refused() {
+    let bench = Workbench::open().await;
+    let nested = format!(r#"{{"a": {}}}"#, texts_within_texts());
+    let refusal = bench.refused(&["job", "enqueue", "k", "--payload", &nested], "payload_not_object");
+    assert!(refusal.to_string().contains("$serde_json::private::"), "{refusal}");
     assert_eq!(jobs(&bench).await, "0");
 }
 

@@ -81,3 +81,42 @@ async fn tricks_with_paths_lead_nowhere() {
         assert!((400..500).contains(&reply.status), "{path}: {reply:?}");
     }
 }
+
+/// Texts of JSON within texts of JSON, 20 levels with 100 lists each, under the name by which serde_json knows such texts.
+pub(crate) fn texts_within_texts() -> String {
+    let mut text = "[]".to_owned();
+    for _ in 0..20 {
+        let quoted = text.replace('\\', "\\u005c").replace('"', "\\u0022");
+        let (open, close) = ("[".repeat(100), "]".repeat(100));
+        text = format!(r#"{open}{{"$serde_json::private::RawValue":"{quoted}"}}{close}"#);
+    }
+    text
+}
+
+#[tokio::test]
+async fn texts_of_json_within_texts_do_not_end_the_server() {
+    let bench = Workbench::open().await;
+    let key = key(&bench, "shop", &["--role", "viewer", "--role", "producer"]);
+    let server = Served::start(&bench, &[]);
+    let nested = texts_within_texts();
+    for (path, body) in [
+        ("/v1/jobs/claim", format!(r#"{{"worker": {nested}}}"#)),
+        ("/v1/jobs", format!(r#"{{"kind": "a", "payload": {{"a": {nested}}}}}"#)),
+        (
+            "/v1/jobs",
+            r#"{"kind": "a", "payload": {"n": {"\u0024serde_json::private::Number": "5"}}}"#.to_owned(),
+        ),
+    ] {
+        for header in ["", "Idempotency-Key: x\r\n"] {
+            let mut wire = server.connect();
+            let length = body.len();
+            let request = format!(
+                "POST {path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
+                 {header}Content-Length: {length}\r\n\r\n{body}"
+            );
+            wire.send(request.as_bytes());
+            wire.reply().refused(400, "request_invalid");
+        }
+    }
+    assert_eq!(server.connect().get("/healthz").status, 200);
+}

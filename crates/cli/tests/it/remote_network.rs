@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::odd_requests::texts_within_texts;
 use crate::remote_scene::Scene;
 use crate::workbench::{Answer, check_refusal, tenure, text_of};
 
@@ -41,7 +42,8 @@ fn listening(scheme: &str, host: &str, serve: impl Fn(TcpStream) + Send + Sync +
 }
 
 /// Reads the head of a request, and says this.
-fn answering(head: &'static str, body: &'static str) -> String {
+fn answering(head: &'static str, body: impl Into<String>) -> String {
+    let body = body.into();
     listening("http", "127.0.0.1", move |mut stream| {
         let mut seen = [0; 4096];
         let _ = stream.read(&mut seen);
@@ -85,6 +87,10 @@ fn what_is_no_tenure_server_is_not_believed() {
         answering("200 OK\r\ncontent-type: application/json", "{\"jobs\": \"none\"}"),
         answering("500 Oops\r\ncontent-type: application/json", "{\"error\": \"mine\"}"),
         answering("204 No Content", ""),
+        answering(
+            "200 OK\r\ncontent-type: application/json",
+            format!("{{\"jobs\": {}}}", texts_within_texts()),
+        ),
         listening("http", "127.0.0.1", |mut stream| {
             let _ = stream.write_all(b"220 mail.example ESMTP\r\n");
         }),

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 
 use super::finding::{Fault, Finding};
 use super::sha256_hex;
+use crate::json;
 
 /// A line, without its end.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +36,7 @@ impl Line<'_> {
 
     /// What it holds, if it holds that.
     pub(super) fn parse<T: DeserializeOwned>(&self, expected: &str) -> Result<T, Finding> {
-        serde_json::from_slice(self.bytes).map_err(|error| self.malformed(&error, expected))
+        json::parse_bytes(self.bytes).map_err(|error| self.malformed(&error, expected))
     }
 
     pub(super) fn malformed(&self, error: &serde_json::Error, expected: &str) -> Finding {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::VERSION;
 use super::finding::{Fault, Finding};
 use super::lines::{Line, split};
+use crate::json;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -269,7 +270,7 @@ impl Rest {
 
 fn event(line: &Line<'_>) -> Result<Event, Finding> {
     let EventLine { body, hash } = line.parse(EVENT)?;
-    let event: Event = serde_json::from_str(&body).map_err(|error| line.malformed(&error, EVENT))?;
+    let event: Event = json::parse(&body).map_err(|error| line.malformed(&error, EVENT))?;
     Ok(Event {
         line: line.number,
         body,

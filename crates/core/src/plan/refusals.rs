@@ -27,8 +27,10 @@ pub(super) fn forbidden_key(path: &Path<'_>) -> Refusal {
         codes::PAYLOAD_FORBIDDEN_KEY,
         format!("{path} is a forbidden key."),
         format!(
-            "A plan is stored, shown and approved as it is written, never masked; these keys are refused: {}.",
-            FORBIDDEN_KEYS.join(", ")
+            "A plan is stored, shown and approved as it is written, never masked; these keys are refused: {}, and those that \
+             begin with {}.",
+            FORBIDDEN_KEYS.join(", "),
+            crate::json::PRIVATE_PREFIX
         ),
         "Pass a reference as payload_ref, and let the worker fetch what it needs; or rename the key if it holds none.",
     )

@@ -37,7 +37,7 @@ pub async fn running(data_dir: impl AsRef<Path>) -> Option<Running> {
 /// What the file says, which may be about a process long gone.
 pub(crate) fn recorded(data_dir: &Path) -> Option<Running> {
     let text = fs::read(data_dir.join(RUNNING_FILE)).ok()?;
-    serde_json::from_slice(&text).ok()
+    tenure_core::json::parse_bytes(&text).ok()
 }
 
 /// The number at the start of a file, such as a lock file.

@@ -2,8 +2,11 @@
 //!
 //! Names instead of places let a program and a schema of neighbouring versions work together.
 
+use std::error::Error;
+
 use serde_json::Value;
-use tokio_postgres::types::{Json, ToSql, Type};
+use tenure_core::json;
+use tokio_postgres::types::{FromSql, Json, ToSql, Type};
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
@@ -185,8 +188,37 @@ impl<'a> Call<'a> {
         // A scalar function's only column is named by the alias; a set has the names of its columns.
         let alias = if columns == "answer" { " answer" } else { "" };
         let statement = format!("select {columns} from tenure.{function}({arguments}){alias}");
-        Ok(client.query_typed(&statement, &self.values).await?)
+        let rows = client.query_typed(&statement, &self.values).await?;
+        for row in &rows {
+            check_names(function, row)?;
+        }
+        Ok(rows)
     }
+}
+
+/// The text of a `jsonb` column.
+struct JsonText<'a>(&'a [u8]);
+
+impl<'a> FromSql<'a> for JsonText<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<JsonText<'a>, Box<dyn Error + Sync + Send>> {
+        // One byte says the version of the format.
+        Ok(JsonText(raw.get(1..).unwrap_or_default()))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::JSONB
+    }
+}
+
+/// Refuses a row that the driver cannot read safely as [`Value`]: see [`json::check`]. A `json` column is kept as its text.
+fn check_names(function: &str, row: &Row) -> Result<()> {
+    let columns = row.columns().iter().enumerate();
+    for (at, _) in columns.filter(|(_, column)| *column.type_() == Type::JSONB) {
+        if let Some(JsonText(text)) = row.try_get(at)? {
+            json::check(text).map_err(|error| unreadable(function, &error))?;
+        }
+    }
+    Ok(())
 }
 
 fn unreadable(function: &str, error: &serde_json::Error) -> tenure_core::Refusal {

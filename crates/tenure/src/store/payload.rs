@@ -6,6 +6,8 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 use serde_json::Value;
+use serde_json::value::RawValue;
+use tenure_core::json;
 use tokio_postgres::types::{FromSql, Type};
 
 /// The JSON text of a payload, read as whatever is wanted when it is wanted: most jobs are read once, into one type.
@@ -39,7 +41,7 @@ impl Payload {
 
     /// Reads it as this type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(&self.0)
+        json::parse(&self.0)
     }
 }
 
@@ -85,9 +87,11 @@ impl PartialEq<Value> for Payload {
     }
 }
 
+/// The text as it is: what it holds, and how deep, is not looked at.
 impl Serialize for Payload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.read::<Value>().map_err(ser::Error::custom)?.serialize(serializer)
+        let text: &RawValue = serde_json::from_str(&self.0).map_err(ser::Error::custom)?;
+        text.serialize(serializer)
     }
 }
 

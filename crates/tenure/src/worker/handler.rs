@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use tenure_core::json;
 
 use super::run::Running;
 use super::{Context, Done, Failure};
@@ -139,11 +140,14 @@ pub(super) fn of_handler<H: Handler>(handler: H) -> Erased {
 /// The payload as the handler wants it. One that cannot be read never will be: a permanent failure that says where.
 fn read<P: DeserializeOwned>(payload: &Payload) -> Result<P, Failure> {
     payload.read().or_else(|_| {
+        let unreadable = |message| Failure::permanent(message).code("payload_unreadable").class("payload");
+        let text = payload.as_str();
+        json::check(text.as_bytes()).map_err(|error| unreadable(format!("The payload cannot be read: {error}")))?;
         // Again, and slower, but this time with the place of the fault.
-        let mut text = serde_json::Deserializer::from_str(payload.as_str());
-        serde_path_to_error::deserialize(&mut text).map_err(|error| {
-            let message = format!("The payload cannot be read at {}: {}", error.path(), error.inner());
-            Failure::permanent(message).code("payload_unreadable").class("payload")
+        let mut reader = serde_json::Deserializer::from_str(text);
+        serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            let place = error.path();
+            unreadable(format!("The payload cannot be read at {place}: {}", error.inner()))
         })
     })
 }

@@ -37,7 +37,7 @@ pub(super) async fn hear(runtime: Arc<Runtime>, url: String) {
                     let Some(told) = told else { break };
                     if own.as_ref() == Some(&told.channel) {
                         // Nobody else knows this channel: what comes here was sent by a hand-over.
-                        match serde_json::from_str(&told.payload) {
+                        match tenure_core::json::parse(&told.payload) {
                             Ok(handed) => runtime.handed(handed),
                             Err(error) => tracing::warn!(%error, "a hand-over could not be read"),
                         }

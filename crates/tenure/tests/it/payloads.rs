@@ -1,6 +1,7 @@
 //! Payloads are kept as they came, whatever form of JSON that is.
 
 use serde_json::Value;
+use tenure::store::subscriptions::subscription_list;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -67,6 +68,99 @@ async fn a_forbidden_key_is_found_however_it_is_written() {
 }
 
 /// What PostgreSQL cannot read as a text is refused before anything is written.
+/// Programs in Rust read such a name as JSON within a text, without a bound on how deep texts nest.
+#[tokio::test]
+async fn a_name_that_serde_json_uses_itself_is_refused_wherever_it_comes_in() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for text in [
+        r#"{"$serde_json::private::RawValue": "[]"}"#,
+        r#"{"a": [{"b": 1, "$serde_json::private::Number": "5"}]}"#,
+        r#"{"\u0024serde_json\u003a:private::RawValue": "1"}"#,
+        r#"{"a": {"$serde_json::private::a\"b" : 1}, "a": 2}"#,
+    ] {
+        for way in WAYS {
+            let refusal = raised(try_rows(&c, way, &[&text]).await, "payload_forbidden_key");
+            assert!(refusal.contains("[\"$serde_json::private::"), "{text}: {refusal}");
+        }
+    }
+    assert_eq!(jobs(&c).await, 0, "nothing was written");
+    for text in [
+        r#"{"a": "$serde_json::private::RawValue"}"#,
+        r#"{"a": "{\"$serde_json::private::RawValue\": 1}"}"#,
+        r#"{"a$serde_json::private::RawValue": "\u0024"}"#,
+    ] {
+        for way in WAYS {
+            rows(&c, way, &[&text]).await;
+        }
+    }
+    let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+    for odd in [
+        r#"{"body": {"$serde_json::private::RawValue": "[]"}}"#,
+        r#"[{"a": 1, "$serde_json::private::a\"b": 2}]"#,
+    ] {
+        let answer = verb(&c, "job_complete", &held, &format!(", '{odd}'")).await;
+        refused(&answer, "result_too_large");
+    }
+    refused(
+        &verb(
+            &c,
+            "job_progress",
+            &held,
+            r#", '{"$serde_json::private::Number": "5"}'"#,
+        )
+        .await,
+        "payload_forbidden_key",
+    );
+    let value = r#", '{"body": "$serde_json::private::", "b": "{\"$serde_json::private::\": 1}"}'"#;
+    assert_eq!(verb(&c, "job_complete", &held, value).await["status"], "ended");
+}
+
+/// A row that was written past the functions: the call fails, the program goes on.
+#[tokio::test]
+async fn a_stored_name_that_serde_json_uses_itself_is_an_error_and_not_a_number() {
+    let db = Db::open().await;
+    let (c, owner) = (db.client().await, db.direct().await);
+    one(&c, "select tenure.subscription_create('s', array['*'], 'reader')", &[]).await;
+    let odd = r#"update tenure.subscriptions set filter = '{"data": {"$serde_json::private::Number": "5"}}'"#;
+    run(&owner, odd).await;
+    let error = subscription_list(&c).await.expect_err("it cannot be read");
+    assert!(error.is(tenure_core::codes::DATABASE_ERROR), "{error}");
+    assert!(error.to_string().contains("subscription_list"), "{error}");
+}
+
+/// Readers of JSON have a bound, often of 128, and an answer is read as a whole: one deep payload would cost a claim its batch.
+#[tokio::test]
+async fn a_payload_that_is_too_deep_is_refused_wherever_it_comes_in() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let deep = |levels: usize| {
+        let lists = levels - 1;
+        format!(r#"{{"a[": {}"]\"{{[", 1{}}}"#, "[".repeat(lists), "]".repeat(lists))
+    };
+    for way in WAYS {
+        rows(&c, way, &[&deep(100)]).await;
+        let refusal = raised(try_rows(&c, way, &[&deep(101)]).await, "payload_too_large");
+        assert!(
+            refusal.contains("101") && refusal.contains("payload_depth_max"),
+            "{refusal}"
+        );
+    }
+    // Brackets in texts and side by side are not deep.
+    for flat in [
+        format!(r#"{{"a": "{}"}}"#, "[{".repeat(300)),
+        format!(r#"{{"a": [1{}]}}"#, ",[{}]".repeat(300)),
+    ] {
+        for way in WAYS {
+            rows(&c, way, &[&flat]).await;
+        }
+    }
+    let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+    let nested = |levels: usize| format!(", '{}{}'", "[".repeat(levels), "]".repeat(levels));
+    refused(&verb(&c, "job_complete", &held, &nested(101)).await, "result_too_large");
+    assert_eq!(verb(&c, "job_complete", &held, &nested(100)).await["status"], "ended");
+}
+
 #[tokio::test]
 async fn a_payload_with_a_character_that_no_text_has_is_refused() {
     let db = Db::open().await;

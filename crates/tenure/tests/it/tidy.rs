@@ -160,6 +160,44 @@ fn sql_names_its_columns() {
     assert!(found.is_empty(), "{found:?}");
 }
 
+/// serde_json reads some member names as something else than names, and overflows the stack where those nest: see
+/// `tenure_core::json`.
+#[test]
+fn json_from_outside_is_read_by_one_function() {
+    let readers = [
+        "serde_json::from_str",
+        "serde_json::from_slice",
+        "serde_json::from_reader",
+        "serde_json::Deserializer::from",
+    ];
+    // What they read was checked before, or is read piece by piece.
+    let allowed = [
+        "core/src/json.rs",
+        "core/src/plan/node.rs",
+        "cli/src/http/body.rs",
+        "cli/src/http/requests.rs",
+        "tenure/src/store/payload.rs",
+        "tenure/src/worker/handler.rs",
+    ];
+    let mut found = Vec::new();
+    for path in with_ending(&["rs"]) {
+        let name = shown(&path);
+        let is_ours = name.starts_with("crates/") && name.contains("/src/");
+        if !is_ours || allowed.iter().any(|allowed| path.ends_with(allowed)) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a source file");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim_start().starts_with("//"));
+        let direct = lines.filter(|(_, line)| readers.iter().any(|reader| line.contains(reader)));
+        found.extend(direct.map(|(number, _)| format!("{name}:{}", number + 1)));
+    }
+    assert!(found.is_empty(), "use tenure_core::json::parse: {found:#?}");
+}
+
 /// The picture of the states is drawn from the table of transitions, not by hand.
 #[test]
 fn the_diagram_of_the_states_is_the_table() {

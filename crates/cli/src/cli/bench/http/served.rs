@@ -63,7 +63,7 @@ impl Served {
             .spawn()?;
         let output = child.stdout.take().expect("it was asked for");
         let line = BufReader::new(output).lines().next_line().await?.unwrap_or_default();
-        let ready: Value = serde_json::from_str(&line).unwrap_or_default();
+        let ready: Value = tenure_core::json::parse(&line).unwrap_or_default();
         let Some(url) = ready["ready"].as_str() else {
             return Err(refuse(
                 codes::USAGE,

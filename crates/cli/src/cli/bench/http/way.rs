@@ -135,7 +135,7 @@ impl Way {
                 Way::Http { .. } => {
                     let claim = json!({"worker": "bench", "kinds": [KIND], "limit": batch});
                     let answer = self.post("/v1/jobs/claim", claim.to_string()).await?;
-                    let answer: Value = serde_json::from_str(&answer).map_err(|error| failed("a claim", &error))?;
+                    let answer: Value = tenure_core::json::parse(&answer).map_err(|error| failed("a claim", &error))?;
                     let jobs = answer["jobs"].as_array().map(Vec::as_slice).unwrap_or_default();
                     let ends: Vec<Value> = jobs
                         .iter()
