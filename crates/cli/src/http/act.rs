@@ -108,8 +108,8 @@ fn note(acted: Option<Acted>) {
         .record("tenure.principal", principal);
 }
 
-/// A connection of the pool. Whoever goes away in the middle leaves a transaction behind that is nobody else's: then it is
-/// closed instead of given back.
+/// A connection of the pool. A client that goes away in the middle leaves a transaction behind, and a backend that may wait
+/// for a lock: both end before the connection and its share are free again.
 pub(super) struct Lent {
     connection: Option<Connection>,
     /// What it is taken from, until it goes back.
@@ -157,8 +157,16 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            connection.discard();
+        let Some(connection) = self.connection.take() else {
+            return;
+        };
+        let share = self.share.take();
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(async move {
+                connection.recover().await;
+                drop(share);
+            })),
+            Err(_) => connection.discard(),
         }
     }
 }

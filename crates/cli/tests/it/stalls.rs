@@ -177,6 +177,47 @@ async fn no_kind_and_no_tenant_takes_all_connections_of_a_server() {
     holder.batch_execute("rollback").await.expect("its end");
 }
 
+/// A client that goes away leaves a request behind that waits for a lock. It keeps its share until the database has ended it:
+/// clients that come and go do not add up to more backends than the server has connections.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_go_away_leave_no_waiting_backend_behind() {
+    let bench = Workbench::open().await;
+    let server = Served::start(&bench, &["--connections", "4"]);
+    let shop = key(&bench, "shop", &["--role", "producer"]);
+    bench.enqueue("known");
+    let holder = holder(&bench, "select tenure.job_enqueue('known', '{}', p_key => 'held')").await;
+    let body = json!({"kind": "known", "key": "held"}).to_string();
+    let request = format!(
+        "POST /v1/jobs HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {shop}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let ask = |sql: &str| tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(bench.sql(sql)));
+    for _ in 0..12 {
+        let since = ask("select clock_timestamp()::text");
+        let mut wire = server.connect();
+        wire.send(request.as_bytes());
+        let waiting = format!(
+            "select count(*) || ' ' || count(*) filter (where query_start > '{since}') from pg_stat_activity
+              where datname = current_database() and wait_event_type = 'Lock' and query like '%enqueue%'"
+        );
+        // Its share, a quarter of four, is free only when the request before it has ended in the database.
+        let found = eventually("this request waits for the lock", || {
+            let found = ask(&waiting);
+            (!found.ends_with(" 0")).then_some(found)
+        });
+        assert_eq!(found, "1 1", "one waits, and it is the last");
+    }
+    holder.batch_execute("commit").await.expect("its end");
+    let (_, reply) = Api::start(&bench).send(
+        &shop,
+        "POST",
+        "/v1/jobs",
+        Some(&json!({"kind": "known", "key": "held"})),
+    );
+    assert_eq!(reply["duplicate"], true, "{reply}");
+}
+
 #[tokio::test]
 async fn twenty_declarations_of_one_schedule_at_once_are_all_answered_well() {
     const WRITERS: usize = 20;

@@ -81,7 +81,10 @@ impl Pool {
     /// A connection, given back when dropped.
     pub async fn get(&self) -> Result<Connection> {
         match self.inner.get().await {
-            Ok(object) => Ok(Connection { object }),
+            Ok(object) => Ok(Connection {
+                object: Some(object),
+                address: self.address.clone(),
+            }),
             Err(PoolError::Backend(error)) => Err(Error::connecting(error)),
             Err(PoolError::Timeout(TimeoutType::Wait)) => Err(Error::Refused(Refusal::new(
                 codes::BUSY_TRY_AGAIN,
@@ -129,13 +132,59 @@ pub struct PoolStatus {
 /// A connection of a [`Pool`]; it is a [`Client`].
 #[derive(Debug)]
 pub struct Connection {
-    object: deadpool_postgres::Object,
+    /// Never none but while it is given back or closed.
+    object: Option<deadpool_postgres::Object>,
+    address: Arc<Address>,
 }
 
 impl Connection {
     /// Closes it instead of giving it back: what was asked on it may still be unanswered.
-    pub fn discard(self) {
-        drop(deadpool_postgres::Object::take(self.object));
+    pub fn discard(mut self) {
+        close(&mut self.object);
+    }
+
+    /// Rolls its transaction back and gives it back to the pool. Where that is not answered at once, because a statement is
+    /// still unanswered, the statement is cancelled, and the connection closed when it has ended. Until then it counts as one
+    /// of the pool's connections, because the database still works for it; but for a few seconds at most.
+    pub async fn recover(mut self) {
+        let mut closing = Closing(self.object.take());
+        let Some(client) = closing.0.as_ref() else { return };
+        let at_once = tokio::time::timeout(AT_ONCE, client.batch_execute("rollback"));
+        if let Ok(Ok(())) = at_once.await {
+            drop(closing.0.take());
+            return;
+        }
+        // The server may act upon a cancel request a moment after it was sent. So nothing else is asked on this connection.
+        let _ = tokio::time::timeout(RECOVERY_MAX, end(client, &self.address)).await;
+    }
+}
+
+/// How long a rollback takes that waits for no other statement.
+const AT_ONCE: Duration = Duration::from_millis(50);
+/// How long [`Connection::recover`] waits for the end of a statement.
+const RECOVERY_MAX: Duration = Duration::from_secs(5);
+
+/// Cancels the statement under way, and waits for its end.
+async fn end(client: &Client, address: &Address) {
+    if let Ok(connector) = Connector::new(&address.verify) {
+        let _ = client.cancel_token().cancel_query(connector).await;
+    }
+    // Answered behind the statement, with whatever result.
+    let _ = client.batch_execute("rollback").await;
+}
+
+/// A connection that is closed when dropped, wherever its task ends.
+struct Closing(Option<deadpool_postgres::Object>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        close(&mut self.0);
+    }
+}
+
+fn close(object: &mut Option<deadpool_postgres::Object>) {
+    if let Some(object) = object.take() {
+        drop(deadpool_postgres::Object::take(object));
     }
 }
 
@@ -143,13 +192,13 @@ impl Deref for Connection {
     type Target = Client;
 
     fn deref(&self) -> &Client {
-        &self.object
+        self.object.as_ref().expect("it is here until it goes back")
     }
 }
 
 impl DerefMut for Connection {
     fn deref_mut(&mut self) -> &mut Client {
-        &mut self.object
+        self.object.as_mut().expect("it is here until it goes back")
     }
 }
 

@@ -76,6 +76,7 @@ mod pauses;
 mod payloads;
 mod pgbouncer;
 mod plans_sql;
+mod pool;
 mod principals;
 mod private_cluster;
 mod private_death;
