@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use tenure::store::jobs::{self, Claim, ClaimMode, ClaimedJob};
 use tenure_core::limits;
@@ -103,8 +104,7 @@ async fn job_claim(
     claim.priority_min = request.priority_min;
     claim.token = request.token;
     let until = waits::until(request.wait_seconds)?;
-    let jobs = claim_within(&server, &caller, &claim, until).await?;
-    Ok(Json(Claimed { jobs }))
+    Ok(Json(claim_within(&server, &caller, &claim, until).await?))
 }
 
 /// The token of a claim.
@@ -132,12 +132,7 @@ async fn job_held(
 }
 
 /// Claims, and waits for work while there is none.
-async fn claim_within(
-    server: &Server,
-    caller: &Caller,
-    claim: &Claim,
-    until: Instant,
-) -> Result<Vec<ClaimedJob>, Problem> {
+async fn claim_within(server: &Server, caller: &Caller, claim: &Claim, until: Instant) -> Result<Claimed, Problem> {
     let executor = claim.executor.as_deref();
     let apart = caller.apart();
     let look = async || {
@@ -156,8 +151,7 @@ async fn claim_within(
         let jobs = look().await?;
         drop(looking);
         if !jobs.is_empty() || Instant::now() >= until || key.has_ended() {
-            wake_more(server, caller, &jobs).await;
-            return Ok(jobs);
+            return claimed(server, caller, jobs).await;
         }
         server.look_again(caller).await?;
         // Parked, then in line, then one more look: it finds what came before, and what comes after is notified.
@@ -165,12 +159,11 @@ async fn claim_within(
             jobs::park(client, executor, claim.kinds.as_deref(), Some(PARK_SECONDS)).await
         });
         let Some(place) = server.waiting.join(group.clone(), lanes.await?) else {
-            return Ok(Vec::new());
+            return Ok(Claimed { jobs: Vec::new() });
         };
         let jobs = look().await?;
         if !jobs.is_empty() {
-            wake_more(server, caller, &jobs).await;
-            return Ok(jobs);
+            return claimed(server, caller, jobs).await;
         }
         server.look_again(caller).await?;
         looking = tokio::select! {
@@ -183,12 +176,16 @@ async fn claim_within(
 
 /// Where there was a job there may be more, and one notification stands for all of them: wakes as many waiters as there are
 /// jobs. Only the last of those who were woken together does it, so that no job is counted for two.
-async fn wake_more(server: &Server, caller: &Caller, jobs: &[ClaimedJob]) {
-    for lane in jobs.iter().map(|job| job.lane).collect::<BTreeSet<_>>() {
+async fn claimed(server: &Server, caller: &Caller, jobs: Vec<ClaimedJob>) -> Result<Claimed, Problem> {
+    let lanes: BTreeSet<i32> = jobs.iter().map(|job| job.lane).collect();
+    let claimed = Claimed { jobs };
+    for lane in lanes {
         let waiters = server.waiting.idle(lane).min(limits::BATCH_ROWS_MAX);
         if waiters == 0 {
             continue;
         }
+        // The claim is committed first: what is called for the waiters must not undo it.
+        server.keep(caller, StatusCode::OK, &claimed).await?;
         let most = i32::try_from(waiters).unwrap_or(i32::MAX);
         let ready = server.call(caller, "lane_ready", async |client| {
             jobs::lane_ready(client, &[lane], most).await
@@ -201,4 +198,5 @@ async fn wake_more(server: &Server, caller: &Caller, jobs: &[ClaimedJob]) {
             .unwrap_or(0);
         server.waiting.wake(lane, ready.max(1));
     }
+    Ok(claimed)
 }

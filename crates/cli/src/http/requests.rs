@@ -59,6 +59,8 @@ enum Stage {
     Kept { caller: Caller, function: String },
     /// Carried out before; this was its answer.
     Repeated { status: u16, answer: String },
+    /// What was called was rolled back, or it is not known whether it was committed: no answer may say that it was done.
+    Lost,
 }
 
 /// Marks an answer that holds a secret: it is not kept.
@@ -138,9 +140,14 @@ impl Keyed {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 
+    /// The stage; where something is open, it is lost until a later stage is set.
     fn take(&self) -> Stage {
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *stage, Stage::Fresh)
+        let next = match *stage {
+            Stage::Open { .. } | Stage::Lost => Stage::Lost,
+            _ => Stage::Fresh,
+        };
+        std::mem::replace(&mut *stage, next)
     }
 }
 
@@ -242,6 +249,7 @@ impl Server {
                 keyed.set(again);
                 return Err(not_kept("before", 200));
             }
+            Stage::Lost => return Err(lost()),
         };
         let done = work(lent.client()).await;
         self.keys.note(caller.key_id);
@@ -252,8 +260,13 @@ impl Server {
                 keyed.set(Stage::Open { caller, lent, function });
                 Ok(done)
             }
-            Err(error) => {
+            // A refusal may have something to commit: the move of a job whose deadline has passed. Other errors have nothing.
+            Err(error @ tenure::Error::Refused(_)) if !error.is(codes::DATABASE_ERROR) => {
                 lent.commit().await?;
+                Err(error.into())
+            }
+            Err(error) => {
+                lent.roll_back().await?;
                 Err(error.into())
             }
         }
@@ -264,7 +277,11 @@ impl Server {
     pub(super) async fn look_again(&self, caller: &Caller) -> Result<(), Problem> {
         let Some(keyed) = &caller.keyed else { return Ok(()) };
         match keyed.take() {
-            Stage::Open { lent, .. } => lent.commit().await,
+            Stage::Open { lent, .. } => {
+                lent.commit().await?;
+                keyed.set(Stage::Fresh);
+                Ok(())
+            }
             other => {
                 keyed.set(other);
                 Ok(())
@@ -297,8 +314,11 @@ impl Server {
         let lent = match stage {
             Stage::Fresh => return Ok(response),
             Stage::Repeated { status, answer } => return Ok(replay(status, answer)),
+            Stage::Lost if response.status().is_success() => return Err(lost()),
+            Stage::Lost => return Ok(response),
+            // The answer could not be written, or a later call was refused: nothing of the request was done.
             Stage::Open { lent, .. } if !response.status().is_success() => {
-                lent.commit().await?;
+                lent.roll_back().await?;
                 return Ok(response);
             }
             Stage::Kept { .. } if !response.status().is_success() => return Ok(response),
@@ -333,6 +353,15 @@ fn repeated(keyed: &Keyed, kept: Kept) -> Problem {
         keyed.set(Stage::Repeated { status, answer });
     }
     not_kept(&format!("at {}", kept.answered_at), status)
+}
+
+fn lost() -> Problem {
+    Problem::new(
+        codes::BUSY_TRY_AGAIN,
+        "The request was not carried out.",
+        "A part of it failed, so that all of it was rolled back.",
+        "Send the request again, with the same Idempotency-Key.",
+    )
 }
 
 fn not_kept(when: &str, status: u16) -> Problem {

@@ -56,6 +56,7 @@ mod remote_scene;
 mod remote_tenants;
 mod remote_verbs;
 mod requests;
+mod requests_failed;
 mod requests_lost;
 mod restore;
 mod scheduler;
