@@ -37,30 +37,36 @@ as $$
   end
 $$;
 
--- Begins a request: no row when it is to be done now, its answer when it was done before. The key is locked
--- until the transaction ends; nothing waits for it. Raises request_under_way when another transaction has the
--- lock, and request_key_reused when the key was used for another request. An answer of null was not kept, or
--- was given to an API key with other rights.
+-- Begins a request: no row when it is to be done now, its answer when it was done before. The key of one that
+-- is to be done is locked until the transaction ends; nothing waits for it. Raises request_under_way when
+-- another transaction has the lock, and request_key_reused when the key was used for another request. An
+-- answer of null was not kept, or was given to an API key with other rights.
 create or replace function tenure.request_begin(p_key text, p_asked jsonb)
 returns table (status integer, answer text, answered_at timestamptz)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_scope record := tenure.request_scope(p_key);
-  v_row   tenure.requests;
+  v_scope     record := tenure.request_scope(p_key);
+  v_row       tenure.requests;
+  v_is_locked boolean;
 begin
-  -- Tried, never waited for. Its number comes from the key, which only its sender knows; a stranger who
-  -- guessed it could make this one request answer request_under_way.
-  if not pg_try_advisory_xact_lock(hashtextextended('tenure.request:' || v_scope.key_hash, 0)) then
-    perform tenure.refuse('request_under_way', 'A request with this Idempotency-Key is being carried out.',
-      'It has not been answered yet, so its answer cannot be repeated.',
-      'Send the request again in a second.');
-  end if;
-  -- Under the lock: a row that another transaction wrote before it released the lock is seen.
-  select r.* into v_row from tenure.requests r
-   where r.key_hash = v_scope.key_hash and r.tenant_id = v_scope.tenant_id and r.expires_at > tenure.now();
-  if not found then
+  -- First without the lock: requests that were answered are repeated side by side. Then under it: a row that
+  -- another transaction wrote before it released the lock is seen.
+  for v_is_locked in select unnest(array[false, true]) loop
+    -- Tried, never waited for. Its number comes from the key, which only its sender knows; a stranger who
+    -- guessed it could make this one request answer request_under_way.
+    if v_is_locked
+       and not pg_try_advisory_xact_lock(hashtextextended('tenure.request:' || v_scope.key_hash, 0)) then
+      perform tenure.refuse('request_under_way', 'A request with this Idempotency-Key is being carried out.',
+        'It has not been answered yet, so its answer cannot be repeated.',
+        'Send the request again in a second.');
+    end if;
+    select r.* into v_row from tenure.requests r
+     where r.key_hash = v_scope.key_hash and r.tenant_id = v_scope.tenant_id and r.expires_at > tenure.now();
+    exit when found;
+  end loop;
+  if v_row.key_hash is null then
     return;
   end if;
   if v_row.asked <> p_asked then

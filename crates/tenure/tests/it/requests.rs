@@ -113,6 +113,24 @@ async fn a_key_in_use_is_refused_at_once_and_waits_for_nothing() {
 }
 
 #[tokio::test]
+async fn an_answer_is_repeated_to_many_at_once() {
+    let db = Db::open().await;
+    let (server, keys) = scene(&db, &[("first111", "array['viewer']")]).await;
+    let other = db.login(&["tenure_server"], "default", None).await.1;
+    act(&server, keys[0]).await;
+    assert!(begin(&server, &asked("1")).await.expect("begun").is_empty());
+    end(&server, "r", Some("{}")).await;
+    run(&server, "commit").await;
+    // Both transactions are open at the same time.
+    for repeats in [&server, &other] {
+        act(repeats, keys[0]).await;
+        let kept = begin(repeats, &asked("1")).await.expect("kept");
+        assert_eq!((kept.len(), kept[0].get(1)), (1, Some("{}")));
+    }
+    raised(begin(&other, &asked("2")).await, "request_key_reused");
+}
+
+#[tokio::test]
 async fn answers_past_their_period_are_removed_in_bounded_batches() {
     let db = Db::open().await;
     let mut c = db.direct().await;
