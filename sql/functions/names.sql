@@ -8,13 +8,16 @@ as $$
     $r$[^\s\u0085\u00a0\u00ad\u1680\u180e\u2000-\u200d\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]$r$
 $$;
 
--- The first character that has no shape of its own, or changes the direction of the text around it; null if
--- there is none. Two names that differ by one of these look alike.
+-- The first character that has no shape of its own (Default_Ignorable_Code_Point of Unicode), changes the
+-- direction of the text around it, separates lines, or marks annotations; null if there is none. Two names
+-- that differ by one of these look alike.
 create or replace function tenure.deceptive_sign(p_text text) returns text
 language sql immutable parallel safe
 as $$
   select substring(
-    p_text from $r$[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]$r$)
+    p_text from $r$[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e$r$
+      || $r$\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3$r$
+      || $r$\U0001d173-\U0001d17a\U000e0000-\U000e0fff]$r$)
 $$;
 
 -- Refuses a name that is blank (tabs, newlines and the like count as blank) or too long, or that has control,

@@ -8,11 +8,13 @@ const INVISIBLE: [char; 7] = [
     '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{00ad}', '\u{180e}',
 ];
 
-/// Whether a character has no shape of its own, or changes the direction of the text around it. Two names that differ by
-/// one of these look alike.
+/// Whether a character has no shape of its own (`Default_Ignorable_Code_Point` of Unicode), changes the direction of the
+/// text around it, separates lines, or marks annotations. Two names that differ by one of these look alike.
 fn is_deceptive(c: char) -> bool {
-    INVISIBLE.contains(&c)
-        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2061}'..='\u{2069}')
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether a reader would see nothing: empty, or only spaces of any kind, tabs, newlines and invisible characters.
