@@ -145,10 +145,15 @@ fn is_older(named: &Zones, other: &Zones) -> bool {
     named.version.is_some() && is_newer(other.version.as_deref(), named.version.as_deref())
 }
 
-/// A year and letters: `2026a` is followed by `2026b`, `2026z` by `2026za`.
+/// A year and letters: `2026a` is followed by `2026b`, `2026z` by `2026za`. What follows the letters, as in `2026a-3-gabc`,
+/// does not count.
 fn is_newer(version: Option<&str>, than: Option<&str>) -> bool {
     let key = |version: &str| {
         let (year, letters) = version.split_at(version.find(|it: char| !it.is_ascii_digit()).unwrap_or(version.len()));
+        let letters = letters
+            .split(|it: char| !it.is_ascii_lowercase())
+            .next()
+            .unwrap_or_default();
         year.parse::<u32>()
             .ok()
             .map(|year| (year, letters.len(), letters.to_owned()))
@@ -183,6 +188,9 @@ mod tests {
         assert!(is_newer(Some("2026b"), Some("2026a")));
         assert!(is_newer(Some("2027a"), Some("2026z")));
         assert!(is_newer(Some("2026za"), Some("2026z")));
+        assert!(is_newer(Some("2026e"), Some("2026a-3-gabc")));
+        assert!(!is_newer(Some("2026a-3-gabc"), Some("2026e")));
+        assert!(!is_newer(Some("2026e-dirty"), Some("2026e")));
         assert!(!is_newer(Some("2026e"), Some("2026e")));
         assert!(!is_newer(Some("2025b"), Some("2026a")));
         assert!(!is_newer(None, Some("2026a")));
