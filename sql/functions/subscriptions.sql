@@ -89,7 +89,8 @@ begin
   if (p_url ~* c_url and length(p_url) <= tenure.limit_of('url_chars_max')) is not true then
     perform tenure.refuse('text_invalid', format('The url %L cannot be sent to.', left(p_url, 200)),
       format('It begins with http:// or https://, names a host (as DNS writes it), and has no user, '
-        'no fragment, no spaces and at most %s characters.', tenure.limit_of('url_chars_max')), 'Mend it.');
+        'no fragment, no spaces and at most %s characters.', tenure.limit_of('url_chars_max')),
+      'Write a host with other letters as DNS does (xn--…, punycode), and a space as %20.');
   elsif substring(p_url from '^[^/]*//[^/?]*:([0-9]+)(?:[/?]|$)')::integer not between 1 and 65535 then
     perform tenure.refuse('text_invalid', format('The url %L has no valid port.', left(p_url, 200)),
       'A port is a number between 1 and 65535.', 'Mend it, or leave the port out.');

@@ -61,7 +61,8 @@ impl Reach {
     pub(crate) fn check(&self, text: &str) -> Result<(), Refusal> {
         let invalid = |why: String| {
             let what = format!("The url {text:?} cannot be sent to.");
-            Err(Refusal::new(codes::TEXT_INVALID, what, why, "Mend it."))
+            let next = "Write a host with other letters as DNS does (xn--…, punycode), and a space as %20.";
+            Err(Refusal::new(codes::TEXT_INVALID, what, why, next))
         };
         let url: Uri = match text.parse() {
             Ok(url) => url,
@@ -165,6 +166,21 @@ mod tests {
     fn every_network_of_the_list_can_be_read() {
         for text in NOT_PUBLIC {
             assert!(text.parse::<IpNet>().is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_in_other_letters_and_a_space_are_refused_with_how_to_write_them() {
+        for text in ["https://bücher.example/in", "https://example.org/a b"] {
+            let refusal = Reach::default().check(text).expect_err("no such URL");
+            assert!(refusal.is(codes::TEXT_INVALID), "{refusal}");
+            assert!(
+                refusal.next.contains("punycode") && refusal.next.contains("%20"),
+                "{refusal}"
+            );
+        }
+        for text in ["https://xn--bcher-kva.example/in", "https://example.org/a%20b"] {
+            Reach::default().check(text).expect("a URL");
         }
     }
 

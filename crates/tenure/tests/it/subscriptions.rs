@@ -340,6 +340,11 @@ async fn what_makes_no_sense_is_refused() {
     ] {
         refused(&create(arguments).await, code);
     }
+    for url in ["https://bücher.example/in", "https://example.org/a b"] {
+        let answer = create(&format!("'x', array['*'], 'webhook', p_url => '{url}'")).await;
+        let next = answer["next"].as_str().unwrap_or_default();
+        assert!(next.contains("punycode") && next.contains("%20"), "{answer}");
+    }
     subscribe(&c, "x", "'*'", "reader", "").await;
     refused(&create("'x', array['*'], 'reader'").await, "subscription_exists");
     subscribe(&c, "y", "'*'", "job", ", p_job_kind => 'z'").await;
