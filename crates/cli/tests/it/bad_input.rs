@@ -48,7 +48,7 @@ async fn a_forbidden_key_is_refused_at_any_depth_and_in_any_case_with_its_path()
 #[tokio::test]
 async fn texts_of_json_within_texts_are_refused() {
     let bench = Workbench::open().await;
-    let nested = format!(r#"{{"a": {}}}"#, texts_within_texts());
+    let nested = format!(r#"{{"a": {}}}"#, texts_within_texts(20));
     let refusal = bench.refused(&["job", "enqueue", "k", "--payload", &nested], "payload_not_object");
     assert!(refusal.to_string().contains("$serde_json::private::"), "{refusal}");
     assert_eq!(jobs(&bench).await, "0");

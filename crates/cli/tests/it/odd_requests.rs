@@ -82,10 +82,10 @@ async fn tricks_with_paths_lead_nowhere() {
     }
 }
 
-/// Texts of JSON within texts of JSON, 20 levels with 100 lists each, under the name by which serde_json knows such texts.
-pub(crate) fn texts_within_texts() -> String {
+/// Texts of JSON within texts of JSON, each with 100 lists, under the name by which serde_json knows such texts.
+pub(crate) fn texts_within_texts(levels: usize) -> String {
     let mut text = "[]".to_owned();
-    for _ in 0..20 {
+    for _ in 0..levels {
         let quoted = text.replace('\\', "\\u005c").replace('"', "\\u0022");
         let (open, close) = ("[".repeat(100), "]".repeat(100));
         text = format!(r#"{open}{{"$serde_json::private::RawValue":"{quoted}"}}{close}"#);
@@ -98,7 +98,7 @@ async fn texts_of_json_within_texts_do_not_end_the_server() {
     let bench = Workbench::open().await;
     let key = key(&bench, "shop", &["--role", "viewer", "--role", "producer"]);
     let server = Served::start(&bench, &[]);
-    let nested = texts_within_texts();
+    let nested = texts_within_texts(20);
     for (path, body) in [
         ("/v1/jobs/claim", format!(r#"{{"worker": {nested}}}"#)),
         ("/v1/jobs", format!(r#"{{"kind": "a", "payload": {{"a": {nested}}}}}"#)),

@@ -89,7 +89,7 @@ fn what_is_no_tenure_server_is_not_believed() {
         answering("204 No Content", ""),
         answering(
             "200 OK\r\ncontent-type: application/json",
-            format!("{{\"jobs\": {}}}", texts_within_texts()),
+            format!("{{\"jobs\": {}}}", texts_within_texts(60)),
         ),
         listening("http", "127.0.0.1", |mut stream| {
             let _ = stream.write_all(b"220 mail.example ESMTP\r\n");
