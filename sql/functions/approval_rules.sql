@@ -294,7 +294,9 @@ declare
 begin
   select p.* into v_row from tenure.principals p where p.tenant_id = v_home and p.name = p_name for update;
   if not found then
-    perform tenure.refuse('principal_unknown', format('There is no principal %L.', p_name), 'Only who is registered can approve.', 'Make it first: tenure.principal_create(name, kind).');
+    perform tenure.refuse('principal_unknown', format('There is no principal %L.', p_name),
+      'Only registered principals can approve.',
+      format('Make it first: tenure.principal_create(%L, kind).', p_name));
   end if;
   if jsonb_typeof(p_spec) is distinct from 'object' then
     perform tenure.refuse('payload_not_object', 'The specification is not a JSON object.', 'It names approver_level and approval_roles.', 'Give an object such as {"approver_level": 2}.');

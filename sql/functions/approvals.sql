@@ -24,7 +24,8 @@ begin
   select p.* into v_who from tenure.principals p where p.tenant_id in (p_caller.tenant_id, 0) and p.name = p_caller.principal order by p.tenant_id desc limit 1;
   if not found then
     perform tenure.refuse('not_permitted', format('Nobody registered %s.', p_caller.principal), 'Only a principal that is known to be a person or a service decides about plans.',
-      'An admin registers it: tenure.principal_create(name, ''human''), tenure.principal_set(name, {"approver_level": 1}).');
+      format('An admin registers it: tenure.principal_create(%L, ''human''), '
+        'tenure.principal_set(%L, {"approver_level": 1}).', p_caller.principal, p_caller.principal));
   end if;
   if v_who.kind = 'agent' then
     perform tenure.refuse('not_permitted', format('%s is an agent.', p_caller.principal), 'Agents never approve.', 'Let a person decide.');
@@ -43,7 +44,9 @@ begin
     source := coalesce(host(inet_client_addr()), 'local socket');
   end if;
   if level is null then
-    perform tenure.refuse('not_permitted', format('%s approves nothing.', p_caller.principal), 'It has no level as an approver.', 'An admin gives it one: tenure.principal_set(name, {"approver_level": 1}).');
+    perform tenure.refuse('not_permitted', format('%s approves nothing.', p_caller.principal),
+      'It has no level as an approver.',
+      format('An admin gives it one: tenure.principal_set(%L, {"approver_level": 1}).', p_caller.principal));
   end if;
 end
 $$;
@@ -169,7 +172,9 @@ begin
   end if;
   if p_plan_hash is distinct from v_approval.plan_hash then
     perform tenure.refuse('plan_hash_mismatch', format('The plan to be decided about has the hash %s, not %s.', v_approval.plan_hash, coalesce(left(p_plan_hash, 100), 'none')),
-      'A decision counts only for the plan that its maker saw.', 'Look at the plan again (tenure.execution_plan(execution)), and decide about that hash.');
+      'A decision counts only for the plan that its maker saw.',
+      format('Look at the plan again (tenure.execution_plan(%L)), and decide about that hash.',
+        v_approval.execution_id));
   end if;
   if v_who.level < v_approval.level then
     perform tenure.refuse('not_permitted', format('%s approves up to level %s; this is level %s.', v_caller.principal, v_who.level, v_approval.level), 'Levels go with what a plan may break.', 'Ask somebody of that level.');

@@ -143,7 +143,7 @@ begin
   end if;
   if found then
     perform tenure.refuse('not_permitted', format('Job %s is a step of execution %s.', p_job_id, v_step.execution_id), 'Beside its execution it would run without its approval and its lock.',
-      'Retry the execution: select tenure.execution_retry(execution).');
+      format('Retry the execution: select tenure.execution_retry(%L).', v_step.execution_id));
   end if;
 end
 $$;
@@ -200,7 +200,10 @@ begin
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
   v_now := tenure.now();
   if v_exec.requested_by <> v_caller.principal then
-    perform tenure.refuse('not_permitted', format('Execution %s was requested by %s.', p_execution_id, v_exec.requested_by), 'Only who asked takes it back.', 'An operator cancels it: tenure.execution_cancel(execution, reason).');
+    perform tenure.refuse('not_permitted',
+      format('Execution %s was requested by %s.', p_execution_id, v_exec.requested_by),
+      'Only its requester withdraws it.',
+      format('An operator cancels it: tenure.execution_cancel(%L, reason).', p_execution_id));
   end if;
   if v_exec.state not in ('pending', 'awaiting_approval', 'approved') then
     perform tenure.refuse_execution_state(v_exec, 'withdrawn', 'pending, awaiting_approval, approved', case when v_exec.ended_at is null then 'An operator cancels it.' else 'It is over; see its timeline.' end);
@@ -242,10 +245,12 @@ begin
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
   select s.* into v_step from tenure.steps s where s.execution_id = p_execution_id and s.step_id = p_step_id;
   if not found then
-    perform tenure.refuse('step_unknown', format('Execution %s has no step %L.', p_execution_id, p_step_id), 'A step is named by its id in the plan.', 'See tenure.step_list(execution).');
+    perform tenure.refuse('step_unknown', format('Execution %s has no step %L.', p_execution_id, p_step_id),
+      'A step is named by its id in the plan.', format('See tenure.step_list(%L).', p_execution_id));
   end if;
   if v_step.state <> 'unknown' then
-    perform tenure.refuse('state_conflict', format('Step %L is %s.', p_step_id, v_step.state), 'A verdict is for a step whose outcome nobody knows.', 'See tenure.step_list(execution).');
+    perform tenure.refuse('state_conflict', format('Step %L is %s.', p_step_id, v_step.state),
+      'A verdict is for a step in the state unknown.', format('See tenure.step_list(%L).', p_execution_id));
   end if;
   if p_verdict = 'retry' and v_exec.stopping is not null then
     perform tenure.refuse('state_conflict', format('Execution %s stops (%s).', p_execution_id, v_exec.stopping), 'Nothing more of it starts.', 'Say whether the step succeeded or failed.');

@@ -441,7 +441,7 @@ begin
     when 'already_ended' then null;
     when 'stale_lease' then
       perform tenure.refuse('stale_lease', format('This token does not hold job %s.', p_job_id), 'The lease was lost, or the job never was under it: another attempt may own it.',
-        'Drop the result. See tenure.job_show(job).');
+        format('Drop the result. See tenure.job_show(%L).', p_job_id));
     when 'lease_expired' then
       perform tenure.refuse('lease_expired', format('The lease on job %s has run out.', p_job_id), 'Nobody renewed it in time; the reaper will give the job to someone else.',
         'Drop the result, and beat more often or ask for a longer lease.');

@@ -211,7 +211,7 @@ begin
   case p_status
     when 'stale_lease' then
       perform tenure.refuse('stale_lease', format('This token does not hold job %s.', p_job_id), 'The lease was lost, or the job never was under it: another attempt may own it.',
-        'Stop working on it. See tenure.job_show(job).');
+        format('Stop working on it. See tenure.job_show(%L).', p_job_id));
     when 'lease_expired' then
       perform tenure.refuse('lease_expired', format('The lease on job %s has run out.', p_job_id), 'Nobody renewed it in time; the reaper will give the job to someone else.',
         'Stop working on it, and beat more often or ask for a longer lease.');

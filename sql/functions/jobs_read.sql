@@ -261,7 +261,7 @@ begin
         'what', format('It is due at %s, in %s seconds.', v_due, ceil(extract(epoch from v_due - v_now))),
         'why', case v_state when 'retry_waiting' then format('Attempt %s of %s ended: %s', v_show ->> 'attempts', v_show ->> 'attempts_max', coalesce(v_show ->> 'error_message', v_show ->> 'error_code', 'put aside'))
                     else 'It was scheduled for later.' end,
-        'next', 'Wait, or run it now: select tenure.job_retry(job).');
+        'next', format('Wait, or run it now: select tenure.job_retry(%L).', p_job_id));
     end if;
     select count(*) into v_alive
       from tenure.heartbeats h
@@ -292,7 +292,10 @@ begin
   else
     v_reasons := v_reasons || jsonb_build_object('code', v_state, 'what', format('It is %s since %s.', v_state, coalesce(v_show ->> 'cleaned_at', v_show ->> 'finished_at')),
       'why', coalesce(v_show ->> 'error_message', v_show ->> 'cancel_reason', 'It has come to its end.'),
-      'next', case v_state when 'dead_letter' then 'Triage its dead letter.' when 'failed' then 'select tenure.job_retry(job) gives it fresh attempts.' else 'Nothing: terminal is final.' end);
+      'next', case v_state
+        when 'dead_letter' then 'Triage its dead letter.'
+        when 'failed' then format('select tenure.job_retry(%L) gives it fresh attempts.', p_job_id)
+        else 'Nothing: terminal is final.' end);
   end if;
   return jsonb_build_object('job_id', p_job_id, 'kind', v_show -> 'kind', 'executor', v_show -> 'executor', 'state', v_state, 'reasons', v_reasons);
 end

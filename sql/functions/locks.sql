@@ -69,10 +69,16 @@ begin
     select l.owner, l.expires_at, l.target || case l.action when '' then '' else ':' || l.action end as part, l.reason into v_held from tenure.locks l
      where l.tenant_id = v_caller.tenant_id and l.target = v_lock.target and (l.action in ('', v_lock.action) or v_lock.action = '') limit 1;
     if found then
-      perform tenure.refuse('lock_held', format('%s is held by %s%s, until %s.', v_held.part, v_held.owner, coalesce(' (' || v_held.reason || ')', ''), v_held.expires_at), 'A target has one holder at a time; none of the locks was taken.', 'Wait, or have an operator break it: tenure.lock_break(part, reason).');
+      perform tenure.refuse('lock_held',
+        format('%s is held by %s%s, until %s.', v_held.part, v_held.owner,
+          coalesce(' (' || v_held.reason || ')', ''), v_held.expires_at),
+        'A target has one holder at a time; none of the locks was taken.',
+        format('Wait, or have an operator break it: tenure.lock_break(%L, reason).', v_held.part));
     end if;
     if exists (select from tenure.steps s where s.tenant_id = v_caller.tenant_id and s.lock_target = v_lock.target and s.blocked_order is not null) then
-      perform tenure.refuse('lock_held', format('Others wait for %s.', v_lock.target), 'Nobody overtakes who waits already; none of the locks was taken.', 'Try again when they are through: tenure.lock_waiters(part).');
+      perform tenure.refuse('lock_held', format('Others wait for %s.', v_lock.target),
+        'Locks are given in the order in which they were asked for; none of the locks was taken.',
+        format('Try again when they are through: tenure.lock_waiters(%L).', v_lock.target));
     end if;
     insert into tenure.locks (tenant_id, target, action, fence, owner, reason, acquired_at, expires_at)
     values (v_caller.tenant_id, v_lock.target, v_lock.action, nextval('tenure.lock_fence'), v_caller.principal, p_reason, v_now, v_now + make_interval(secs => p_seconds))

@@ -114,7 +114,13 @@ declare
   v_path text;
 begin
   if json_typeof(p_payload) is distinct from 'object' then
-    perform tenure.refuse('payload_not_object', format('The %s is %s, not a JSON object.', p_what, coalesce(json_typeof(p_payload), 'missing')),
+    perform tenure.refuse('payload_not_object',
+      format('The %s is %s, not a JSON object.', p_what, case json_typeof(p_payload)
+        when 'array' then 'an array'
+        when 'string' then 'a string'
+        when 'number' then 'a number'
+        when 'boolean' then 'a boolean'
+        else coalesce(json_typeof(p_payload), 'missing') end),
       'It carries named signals, never bare values.', 'Give an object, such as {"ref": "…"}.');
   end if;
   if octet_length(p_payload::text) > p_bytes_max then

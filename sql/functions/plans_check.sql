@@ -217,7 +217,8 @@ begin
     when 'unknown' then
       perform tenure.refuse('plan_invalid', format('%s is no field of a plan.', v_place), format('Known here are: %s.', array_to_string(t.words, ', ')), 'Take it out.');
     when 'missing' then
-      perform tenure.refuse('plan_invalid', format('%s is missing.', v_place), 'It is required.', 'Add it; docs/plan.schema.json describes every field.');
+      perform tenure.refuse('plan_invalid', format('%s is missing.', v_place), 'It is required.',
+        'Add it; tenure plan schema describes every field.');
     when 'runbook' then
       perform tenure.refuse('plan_invalid', format('%s is missing.', v_place), 'From approval level 2 on the approvers want to read what to do when it goes wrong.',
         'Add the address of the runbook.');

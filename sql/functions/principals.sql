@@ -53,7 +53,8 @@ begin
   perform tenure.check_actor('name of a principal', p_name);
   perform tenure.check_word('value_unknown', 'kind of principal', p_kind, array['human', 'agent', 'service']);
   if p_email is not null and (p_email ~ '^[^@\s]+@[^@\s]+$' and length(p_email) <= 320) is not true then
-    perform tenure.refuse('text_invalid', format('%L is no e-mail address.', p_email), 'It has one @ with something before and after it, and no spaces.', 'Leave it out, or mend it.');
+    perform tenure.refuse('text_invalid', format('%L is no e-mail address.', p_email),
+      'It has one @ with something before and after it, and no spaces.', 'Leave it out, or correct it.');
   end if;
   insert into tenure.principals (tenant_id, name, kind, email, created_at, created_by) values (v_home, p_name, p_kind, p_email, v_now, v_caller.principal)
   on conflict (tenant_id, name) do nothing;
@@ -101,7 +102,9 @@ begin
   perform tenure.refuse_agent(v_caller);
   select p.principal_id, p.kind into v_principal from tenure.principals p where p.tenant_id = v_home and p.name = p_principal;
   if not found then
-    perform tenure.refuse('principal_unknown', format('There is no principal %L.', p_principal), 'A key belongs to a principal of the tenant.', 'Make it first: tenure.principal_create(name, kind).');
+    perform tenure.refuse('principal_unknown', format('There is no principal %L.', p_principal),
+      'A key belongs to a principal of the tenant.',
+      format('Make it first: tenure.principal_create(%L, kind).', p_principal));
   end if;
   if coalesce(cardinality(p_roles), 0) = 0 then
     perform tenure.refuse('value_unknown', 'The key has no role.', 'A key without a role could do nothing.', 'Give one or more of viewer, producer, worker, operator, approver, admin.');
@@ -190,7 +193,14 @@ declare
 begin
   select k.key_id, k.revoked_at into v_key from tenure.keys k where k.prefix = p_prefix and k.tenant_id = v_home for no key update;
   if not found then
-    perform tenure.refuse('key_not_found', format('There is no key %L.', p_prefix), 'A key is named by its prefix, and belongs to one tenant.', 'See tenure.key_list().');
+    if tenure.is_trusted()
+       and exists (select from tenure.keys k where k.prefix = p_prefix and k.tenant_id = 0) then
+      perform tenure.refuse('key_not_found', format('The tenant has no key %L.', p_prefix),
+        'It is a key of the whole installation.',
+        format('Revoke it there: tenure.key_revoke(%L), with tenure.tenant set to *.', p_prefix));
+    end if;
+    perform tenure.refuse('key_not_found', format('There is no key %L.', p_prefix),
+      'A key is named by its prefix, and belongs to one tenant.', 'See tenure.key_list().');
   end if;
   if v_key.revoked_at is null then
     update tenure.keys k set revoked_at = v_now, revoked_by = v_caller.principal where k.key_id = v_key.key_id;

@@ -51,6 +51,7 @@ pub(crate) use gate::open_all as open_all_gates;
 pub(crate) use health::zones_shown;
 pub(crate) use key::first_key;
 pub(crate) use migrate::{apply as migrate_to, sentence as migrated_sentence};
+pub(crate) use plan::SCHEMA as PLAN_SCHEMA;
 pub(crate) use serve::{LISTEN, listen};
 
 const STYLES: Styles = Styles::styled()

@@ -64,7 +64,12 @@ pub(crate) enum Plan {
     /// Show what it says, with what goes without saying: steps by level, limits, locks
     #[command(after_help = EXAMPLE)]
     Show(PlanFile),
+    /// Print the JSON Schema of plans: every field, with its type and its limits
+    Schema,
 }
+
+/// `docs/plan.schema.json`.
+pub(crate) const SCHEMA: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/plan.schema.json"));
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanFile {
@@ -78,6 +83,7 @@ impl Plan {
             Plan::Check(file) => check(&file, out),
             Plan::Hash(file) => hash(&file.read()?, out),
             Plan::Show(file) => show(&file.read()?, out),
+            Plan::Schema => out.text(SCHEMA.trim_end()),
         }
     }
 }

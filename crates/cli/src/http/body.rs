@@ -305,7 +305,7 @@ fn wrong(path: &str, error: &dyn std::error::Error, of: &str) -> Problem {
             Some(near) => format!("Did you mean {near}?"),
             None => format!("Known here: {}.", known.join(", ")),
         },
-        None => "Mend it, and send it again; /openapi.json says what this call takes.".to_owned(),
+        None => "Correct the request and send it again; /openapi.json says what this call takes.".to_owned(),
     };
     Problem::new(
         codes::REQUEST_INVALID,

@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 use super::Server;
 use super::auth::Caller;
 use super::problem::{Body, Problem};
-use crate::cli::{error_page, zones_shown};
+use crate::cli::{PLAN_SCHEMA, error_page, zones_shown};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -26,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(health_of_the_queue))
         .routes(routes!(now))
         .routes(routes!(explained))
+        .routes(routes!(plan_schema))
 }
 
 /// How the server is.
@@ -98,6 +99,15 @@ async fn explained(Path(code): Path<String>) -> Result<Response, Problem> {
         ));
     };
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], page).into_response())
+}
+
+/// The JSON Schema of plans.
+#[utoipa::path(
+    get, path = "/plan.schema.json", tag = "server", security(()),
+    responses((status = 200, body = Object, content_type = "application/schema+json"))
+)]
+async fn plan_schema() -> Response {
+    ([(header::CONTENT_TYPE, "application/schema+json")], PLAN_SCHEMA).into_response()
 }
 
 /// The description of the API.

@@ -361,3 +361,19 @@ async fn rules_locks_timeouts_and_approvers_are_kept_over_http() {
         json!({"dead_letters": []})
     );
 }
+
+#[tokio::test]
+async fn a_plan_that_lacks_a_field_leads_to_the_schema_that_the_server_answers() {
+    let bench = Workbench::open().await;
+    let api = Api::start(&bench);
+    let producer = key(&bench, "shop", &["--role", "producer"]);
+    let body = json!({"plan": {"purpose": "p"}});
+    let refusal = api.refused(
+        api.send(&producer, "POST", "/v1/executions", Some(&body)),
+        422,
+        "plan_invalid",
+    );
+    assert_eq!(refusal["next"], "Add it; GET /plan.schema.json describes every field.");
+    let (status, schema) = api.raw("GET", "/plan.schema.json", &[], None);
+    assert_eq!((status, &schema["title"]), (200, &json!("Plan")));
+}

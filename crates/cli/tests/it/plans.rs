@@ -176,3 +176,14 @@ fn what_is_no_text_or_no_file_is_refused() {
     let (_empty, path) = file(b"");
     check_refusal(|| command(&["plan", "check", &path]), "plan_invalid");
 }
+
+#[test]
+fn a_plan_that_lacks_a_field_leads_to_the_schema() {
+    let (_kept, path) = file(b"{\"purpose\": \"p\"}");
+    let refusal = check_refusal(|| command(&["plan", "check", &path]), "plan_invalid");
+    assert_eq!(refusal["next"], "Add it; tenure plan schema describes every field.");
+    let printed: Value = serde_json::from_str(&Answer::of(&mut command(&["plan", "schema"])).ok()).unwrap();
+    let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/plan.schema.json");
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(kept).unwrap()).unwrap();
+    assert_eq!(printed, kept);
+}

@@ -7,6 +7,8 @@ pub mod verbs;
 
 use std::borrow::Cow;
 
+use serde_json::Map;
+
 use verbs::{NO_REQUEST, PHRASES, VERBS, Verb};
 
 /// Where a hint is read. SQL shows it as it was written.
@@ -240,30 +242,45 @@ fn as_request(text: &str) -> Option<Step<'_>> {
             .map(|values| (verb, values))
     })?;
     let mut length = method.len() + 1 + path.len();
-    if let Some(body) = text[length..].strip_prefix(" with {") {
-        // A name in braces stands in quotes.
-        let closes = |at: &usize| !body[at + 1..].starts_with('"');
-        let end = body.match_indices('}').map(|(at, _)| at).find(closes)?;
-        let texts = body[..end]
-            .split(": \"")
-            .skip(1)
-            .filter_map(|rest| rest.split('"').next());
-        values.extend(texts.map(of_path));
-        length += " with {}".len() + end;
+    if let Some((body, end)) = text[length..].strip_prefix(" with ").and_then(object) {
+        let shape = verb.request.split_once(" with ").and_then(|(_, shape)| object(shape));
+        values.extend(values_in(&shape.unwrap_or_default().0, &body));
+        length += " with ".len() + end;
     }
     Some(Step { verb, values, length })
 }
 
+/// The JSON object that begins here, and where it ends.
+fn object(text: &str) -> Option<(Map<String, serde_json::Value>, usize)> {
+    let mut read = serde_json::Deserializer::from_str(text).into_iter();
+    let found = read.next()?.ok()?;
+    Some((found, read.byte_offset()))
+}
+
+/// What stands in a body for the arguments of this shape, in their order.
+fn values_in(shape: &Map<String, serde_json::Value>, body: &Map<String, serde_json::Value>) -> Vec<Value<'static>> {
+    let numbered = shape.iter().filter_map(|(name, place)| {
+        let number: usize = place.as_str()?.strip_prefix('$')?.parse().ok()?;
+        Some((number, body.get(name)?.as_str()?))
+    });
+    let mut numbered: Vec<(usize, &str)> = numbered.collect();
+    numbered.sort_unstable();
+    let value = |text: &str| named_in_braces(text).unwrap_or_else(|| Value::Given(text.to_owned().into()));
+    numbered.into_iter().map(|(_, text)| value(text)).collect()
+}
+
 /// What stands in a path for the arguments of this shape.
 fn values_of(shape: &str, path: &str) -> Option<Vec<Value<'static>>> {
-    let (shape, path): (Vec<&str>, Vec<&str>) = (shape.split('/').collect(), path.split('/').collect());
+    let parts = |text: &'_ str| text.split(['/', '?']).map(str::to_owned).collect::<Vec<_>>();
+    let (shape, path) = (parts(shape), parts(path));
     if shape.len() != path.len() {
         return None;
     }
     let mut values = Vec::new();
     for (shape, part) in shape.into_iter().zip(path) {
-        if shape.starts_with('$') {
-            values.push(of_path(part));
+        // `$1`, or a parameter such as `part=$1`.
+        if let Some(at) = shape.find('$') {
+            values.push(of_path(part.strip_prefix(&shape[..at])?));
         } else if shape != part {
             return None;
         }
@@ -271,12 +288,14 @@ fn values_of(shape: &str, path: &str) -> Option<Vec<Value<'static>>> {
     Some(values)
 }
 
-/// `{job}` is the name of a value.
 fn of_path(part: &str) -> Value<'static> {
-    match part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-        Some(name) => Value::Named(name.to_owned()),
-        None => Value::Given(decoded(part).into()),
-    }
+    named_in_braces(part).unwrap_or_else(|| Value::Given(decoded(part).into()))
+}
+
+/// `{job}` is the name of a value.
+fn named_in_braces(text: &str) -> Option<Value<'static>> {
+    let name = text.strip_prefix('{')?.strip_suffix('}')?;
+    Some(Value::Named(name.to_owned()))
 }
 
 /// Takes away the SQL around a call.
@@ -296,8 +315,11 @@ fn write(shown: &mut String, surface: Surface, verb: &Verb, values: &[Value<'_>]
         Surface::Request => verb.request,
     };
     let mut letters = shape.chars();
+    let mut in_body = false;
     while let Some(letter) = letters.next() {
         if letter != '$' {
+            // The body of a request is the only part in braces.
+            in_body |= letter == '{';
             shown.push(letter);
             continue;
         }
@@ -310,6 +332,7 @@ fn write(shown: &mut String, surface: Surface, verb: &Verb, values: &[Value<'_>]
             (Surface::Command, Some(Value::Given(value))) => shown.push_str(&for_shell(value)),
             (Surface::Command, Some(Value::Named(name))) => shown.push_str(&name.to_uppercase()),
             (Surface::Command, None) => shown.push_str(&name().to_uppercase()),
+            (Surface::Request, Some(Value::Given(value))) if in_body => shown.push_str(&for_body(value)),
             (Surface::Request, Some(Value::Given(value))) => shown.push_str(&for_path(value)),
             (Surface::Request, Some(Value::Named(name))) => shown.push_str(&format!("{{{name}}}")),
             (Surface::Request, None) => shown.push_str(&format!("{{{}}}", name())),
@@ -337,6 +360,12 @@ fn for_path(value: &str) -> String {
         }
     }
     path
+}
+
+/// A value between the quotes of a JSON text.
+fn for_body(value: &str) -> String {
+    let quoted = serde_json::Value::from(value).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 fn decoded(part: &str) -> String {

@@ -30,6 +30,7 @@ const fn verb(
 /// Every step that a hint may name. `tests/it/hints.rs` walks the hints and fails on one that is not here.
 #[rustfmt::skip] // A table is read by column.
 pub const VERBS: &[Verb] = &[
+    verb("approval_decide", &["approval", "decision", "hash"], "tenure execution approve $1", "POST /v1/approvals/$1/decide"),
     verb("approval_list", &[], "tenure approval list", "GET /v1/approvals"),
     verb("approval_rule_list", &[], "tenure approval rule list", "GET /v1/approval-rules"),
     verb("approval_rule_set", &["name", "file"], "tenure approval rule set $1 FILE", "PUT /v1/approval-rules/$1"),
@@ -50,6 +51,9 @@ pub const VERBS: &[Verb] = &[
     verb("execution_resolve", &["execution", "step", "verdict", "reason"], "tenure execution resolve $1 $2 --verdict $3 --reason $4", "POST /v1/executions/$1/resolve"),
     verb("execution_retry", &["execution"], "tenure execution retry $1", "POST /v1/executions/$1/retry"),
     verb("execution_show", &["execution"], "tenure execution show $1", "GET /v1/executions/$1"),
+    verb("execution_submit", &["plan"], "tenure execution submit $1", "POST /v1/executions"),
+    verb("execution_timeline", &["execution"], "tenure execution timeline $1", "GET /v1/executions/$1/timeline"),
+    verb("executor_list", &[], "tenure executor list", "GET /v1/executors"),
     verb("gate_set", &["gate"], "tenure gate open $1", "PUT /v1/gates/$1 with {\"position\": \"open\"}"),
     verb("health", &[], "tenure health", "GET /v1/health"),
     verb("job_cancel", &["job", "reason"], "tenure job cancel $1 --reason $2", "POST /v1/jobs/$1/cancel"),
@@ -62,12 +66,13 @@ pub const VERBS: &[Verb] = &[
     verb("job_timeline", &["job"], "tenure job timeline $1", "GET /v1/jobs/$1/timeline"),
     verb("key_create", &["principal", "role"], "tenure key create $1 --role $2", "POST /v1/keys"),
     verb("key_list", &[], "tenure key list", "GET /v1/keys"),
+    verb("key_revoke", &["prefix"], "tenure key revoke $1", "DELETE /v1/keys/$1"),
     verb("kind_list", &[], "tenure kind list", "GET /v1/kinds"),
     verb("kind_resume", &["kind"], "tenure kind resume $1", "POST /v1/kinds/$1/resume"),
     verb("kind_set", &["kind"], "tenure kind set $1", "PUT /v1/kinds/$1"),
-    verb("lock_break", &["part", "reason"], "tenure lock break $1 --reason $2", "POST /v1/locks/break"),
+    verb("lock_break", &["lock", "reason"], "tenure lock break $1 --reason $2", "POST /v1/locks/break with {\"part\": \"$1\", \"reason\": \"$2\"}"),
     verb("lock_list", &[], "tenure lock list", "GET /v1/locks"),
-    verb("lock_waiters", &["part"], "tenure lock waiters $1", "GET /v1/locks/waiters"),
+    verb("lock_waiters", &["lock"], "tenure lock waiters $1", "GET /v1/locks/waiters?part=$1"),
     verb("login_bind", &["login", "executor"], "tenure login bind $1 --executor NAME", "PUT /v1/logins/$1"),
     verb("principal_create", &["name", "kind"], "tenure principal create $1 --kind $2", "POST /v1/principals with {\"name\": \"$1\", \"kind\": \"$2\"}"),
     verb("principal_set", &["name", "level"], "tenure principal set $1 --approver-level 1", "PATCH /v1/principals/$1 with {\"approver_level\": 1}"),
@@ -76,17 +81,26 @@ pub const VERBS: &[Verb] = &[
     verb("schedule_slots", &["schedule"], "tenure schedule slots $1", "GET /v1/schedules/$1/slots"),
     verb("step_list", &["execution"], "tenure execution steps $1", "GET /v1/executions/$1/steps"),
     verb("subscription_list", &[], "tenure subscription list", "GET /v1/subscriptions"),
+    verb("tenant_create", &["name"], "tenure tenant create $1", "POST /v1/tenants with {\"name\": \"$1\"}"),
     verb("tenant_list", &[], "tenure tenant list", "GET /v1/tenants"),
     verb("", &["code"], "tenure errors $1", "GET /errors/$1"),
+    verb("", &[], "tenure plan schema", "GET /plan.schema.json"),
     verb("", &["schedule"], "tenure schedule preview $1", "GET /v1/schedules/$1/preview"),
 ];
 
 /// What a setting of a session is called on each surface: as SQL, as a command, over HTTP.
-pub const PHRASES: &[[&str; 3]] = &[[
-    "Set tenure.tenant to the name of a tenant for this transaction.",
-    "Name a tenant with --tenant.",
-    "Name a tenant in the header Tenure-Tenant.",
-]];
+pub const PHRASES: &[[&str; 3]] = &[
+    [
+        "Set tenure.tenant to the name of a tenant for this transaction.",
+        "Name a tenant with --tenant.",
+        "Name a tenant in the header Tenure-Tenant.",
+    ],
+    [
+        ", with tenure.tenant set to *.",
+        " --installation.",
+        ", with the header Tenure-Tenant: *.",
+    ],
+];
 
 /// Where HTTP has no request for a step.
 pub const NO_REQUEST: &str = "on the server's database, by a person who runs it (HTTP has no request for it)";

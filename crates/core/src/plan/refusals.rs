@@ -61,7 +61,7 @@ pub(super) fn missing(path: &Path<'_>) -> Refusal {
     invalid(
         format!("{path} is missing."),
         "It is required.",
-        "Add it; docs/plan.schema.json describes every field.",
+        "Add it; tenure plan schema describes every field.",
     )
 }
 

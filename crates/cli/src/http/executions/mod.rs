@@ -69,7 +69,7 @@ impl WaitQuery {
 #[serde(deny_unknown_fields)]
 #[schema(as = NewExecution)]
 struct SubmitRequest {
-    /// The plan: a JSON document by docs/plan.schema.json. Its text is brought into its canonical form (RFC 8785), frozen and hashed.
+    /// The plan: a JSON document by /plan.schema.json. Its text is brought into its canonical form (RFC 8785), frozen and hashed.
     #[schema(value_type = Object)]
     plan: Box<RawValue>,
     /// The same key and plan is the same execution; another plan under this key is refused. Left out: the plan itself,
