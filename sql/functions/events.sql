@@ -13,6 +13,56 @@ begin
 end
 $$;
 
+-- Every kind of event, by domain. The one list: a test compares it with what the functions write.
+create or replace function tenure.event_kinds() returns text[]
+language sql immutable parallel safe
+as $$
+  select array_agg(d.domain || '.' || w.what order by d.domain, w.what)
+    from (values
+      ('approval', '{approved, escalated, expired, rejected, requested, rule_deleted, rule_set,
+        vote}'::text[]),
+      ('config', '{changed}'),
+      ('dead_letter', '{replayed, triaged}'),
+      ('delivery', '{dead, retried}'),
+      ('execution', '{approved, archived, backgrounded, cancelled, closed, completed, failed, frozen, parked,
+        partially_failed, rejected, resumed, retried, running, started, stopping, submitted, timed_out,
+        timeout_policy_set, triaged, unfrozen}'),
+      ('executor', '{registered}'),
+      ('job', '{cancel_requested, cancelled, cleaned, dead_lettered, enqueued, expired, failed, leased,
+        released, rescheduled, retried, retry_scheduled, snoozed, started, succeeded, timed_out}'),
+      ('key', '{created, revoked}'),
+      ('kind', '{changed, paused, resumed}'),
+      ('lock', '{acquired, broken, expired, released}'),
+      ('login', '{bound, unbound}'),
+      ('principal', '{changed, created}'),
+      ('schedule', '{backfilled, created, deleted, ended, failing, paused, resumed, run_asked, slot_cancelled,
+        slot_failed, slot_skipped, slot_started, slot_succeeded, updated}'),
+      ('step', '{blocked, cancelled, completed, failed, progress, resolved, retrying, skipped, started,
+        unknown}'),
+      ('subscription', '{created, deleted, failing, lost, paused, resumed, rotated, skipped}'),
+      ('tenant', '{created}')) d (domain, words)
+   cross join unnest(d.words) w (what)
+$$;
+
+-- Refuses what names no event: neither a kind, nor a domain (job.*), nor all of them (*).
+create or replace function tenure.check_event_kind(p_kind text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_known   text[] := tenure.event_kinds();
+  v_domains text[] := array(select distinct split_part(k.kind, '.', 1) || '.*' from unnest(v_known) k (kind));
+begin
+  if p_kind = '*' or p_kind = any (v_known) or p_kind = any (v_domains) then
+    return;
+  end if;
+  perform tenure.refuse('value_unknown', format('There is no event kind %L.', left(p_kind, 200)),
+    'An event kind is domain.what, such as job.dead_lettered; domain.* names all of a domain, * all events.',
+    coalesce('Did you mean ' || tenure.nearest_word(left(p_kind, 200), v_known || v_domains) || '?',
+      format('Use one of: %s.', array_to_string(array(select d from unnest(v_domains) d order by d), ', '))));
+end
+$$;
+
 -- Refuses a name acted for that is no name; none, or an empty one, is none.
 create or replace function tenure.check_acted_for(p_on_behalf_of text) returns void
 language plpgsql
@@ -27,7 +77,9 @@ end
 $$;
 
 -- Events after a cursor, oldest first, whole events, never one that a still open transaction could precede.
--- p_kind names one kind, or those of a domain (job.*). The cursor of the last row is where the next call goes on. A stream that waits for an open transaction shows in tenure.stream_lag().
+-- p_kind names one kind, those of a domain (job.*), or all (*); one that is not known is refused. The cursor
+-- of the last row is where the next call goes on. A stream that waits for an open transaction shows in
+-- tenure.stream_lag().
 -- p_newest gives the last p_limit of them instead of the first, in the same order.
 create or replace function tenure.event_list(
   p_after text default null, p_limit integer default 100, p_kind text default null,
@@ -46,6 +98,10 @@ declare
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   perform tenure.cursor_parts(p_after) where p_after is not null;
+  p_kind := nullif(p_kind, '*');
+  if p_kind is not null then
+    perform tenure.check_event_kind(p_kind);
+  end if;
   v_at := tenure.stream_place(coalesce(p_after, 'start'));
   if p_newest then
     return query

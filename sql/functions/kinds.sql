@@ -24,8 +24,12 @@ begin
   select k.* into v_kind from tenure.kinds k where k.tenant_id = v_tenant and k.kind = p_kind;
   v_known := found;
   if not v_known and not exists (select from tenure.lanes l where l.tenant_id = v_tenant and l.kind = p_kind) then
-    perform tenure.refuse('kind_not_found', format('There is no kind %L.', p_kind), 'It has no policy, and no job of it was ever enqueued.',
-      'See tenure.kind_list(), or set a policy with tenure.kind_set(kind, policy).');
+    perform tenure.refuse('kind_not_found', format('There is no kind %L.', p_kind),
+      'It has no policy, and no job of it was ever enqueued.',
+      coalesce('Did you mean ' || tenure.nearest_word(p_kind, array(
+          select k.kind from tenure.kinds k where k.tenant_id = v_tenant
+          union select l.kind from tenure.lanes l where l.tenant_id = v_tenant limit 1000)) || '? ', '')
+        || format('See tenure.kind_list(), or set a policy with tenure.kind_set(%L, policy).', p_kind));
   end if;
   return jsonb_build_object(
     'kind', p_kind, 'known', v_known,
@@ -197,6 +201,16 @@ begin
   end if;
   return tenure.kind_show(p_kind);
 end
+$$;
+
+-- The word of the list that was probably meant; null where none is near.
+create or replace function tenure.nearest_word(p_word text, p_words text[]) returns text
+language sql immutable parallel safe
+as $$
+  select n.word
+    from (select w.word, tenure.word_distance(w.word, p_word) as distance from unnest(p_words) w (word)) n
+   where n.distance <= (length(p_word) + 1) / 2
+   order by n.distance, n.word limit 1
 $$;
 
 -- How unlike two words are: letters of one that are missing in the other. Enough to name the nearest.

@@ -93,7 +93,7 @@ begin
       'Write a host with other letters as DNS does (xn--…, punycode), and a space as %20.');
   elsif substring(p_url from '^[^/]*//[^/?]*:([0-9]+)(?:[/?]|$)')::integer not between 1 and 65535 then
     perform tenure.refuse('text_invalid', format('The url %L has no valid port.', left(p_url, 200)),
-      'A port is a number between 1 and 65535.', 'Mend it, or leave the port out.');
+      'A port is a number between 1 and 65535.', 'Correct the port, or leave it out.');
   end if;
 end
 $$;
@@ -120,11 +120,12 @@ begin
   perform tenure.check_word('value_unknown', 'target', p_target, array['reader', 'job', 'webhook']);
   perform tenure.check_number('The number of event kinds', coalesce(cardinality(p_event_kinds), 0), 1, tenure.limit_of('event_kinds_max'));
   foreach v_word in array p_event_kinds loop
-    if v_word is null or v_word !~ '^([*]|[a-z_]+[.]([*]|[a-z_]+))$' or split_part(v_word, '.', 1) in ('subscription', 'delivery') then
+    if split_part(v_word, '.', 1) in ('subscription', 'delivery') then
       perform tenure.refuse('value_unknown', format('%L names no events to subscribe to.', v_word),
-        'An event kind is domain.what, domain.* or *; what subscriptions and deliveries say of themselves '
-        'would feed itself.', 'Use a kind such as job.dead_lettered; tenure.event_list() shows them.');
+        'A subscription to the events of subscriptions and deliveries would feed itself.',
+        'Use a kind such as job.dead_lettered; tenure.event_list() shows them.');
     end if;
+    perform tenure.check_event_kind(v_word);
   end loop;
   if jsonb_typeof(coalesce(p_filter, '{}')) <> 'object' then
     perform tenure.refuse('payload_not_object', 'The filter is not a JSON object.', 'It names what an event must say.', 'Give an object such as {"job_kind": "report"}.');

@@ -133,9 +133,22 @@ async fn follow(server: Arc<Server>, caller: Caller, mut filter: EventFilter) ->
     // Before the key is checked for the last time: what ends after that is heard.
     let key = server.key_ends.watch(caller.key_id);
     let end = server.call(&caller, "event_end", async |client| events::event_end(client).await);
-    let follower = end
-        .await?
-        .and_then(|end| server.live.follow(&server.services, end, cursor));
+    let end = end.await?;
+    filter.kind = filter.kind.filter(|kind| kind != "*");
+    if let (Some(kind), Some(end)) = (&filter.kind, &end) {
+        // Refuses a kind that no event has, and looks through none: all that is listed lies before this cursor.
+        let from = EventFilter {
+            after: Some(end.cursor.clone()),
+            kind: Some(kind.clone()),
+            limit: Some(1),
+            ..EventFilter::default()
+        };
+        let seen = server.call(&caller, "event_list", async |client| {
+            events::event_list(client, &from).await
+        });
+        seen.await?;
+    }
+    let follower = end.and_then(|end| server.live.follow(&server.services, end, cursor));
     let Some(follower) = follower else {
         return Err(Problem::new(
             codes::BUSY_TRY_AGAIN,

@@ -121,3 +121,20 @@ async fn a_kind_says_what_its_schedules_catch_up_and_agents_catch_up_nothing() {
     bench.refused(&["kind", "set", "mail", "--catch-up", "all"], "value_unknown");
     assert_eq!(policy(&["--default", "catch_up"]), "none");
 }
+
+#[tokio::test]
+async fn a_misspelt_kind_is_answered_with_the_nearest() {
+    let bench = Workbench::open().await;
+    bench.enqueue("hello");
+    bench.json(&["kind", "set", "mail"]);
+    let refusal = bench.refused(&["kind", "show", "helo"], "kind_not_found");
+    assert_eq!(
+        refusal["next"],
+        "Did you mean hello? See tenure kind list, or set a policy with tenure kind set helo."
+    );
+    let refusal = bench.refused(&["kind", "pause", "zzzz"], "kind_not_found");
+    assert_eq!(
+        refusal["next"],
+        "See tenure kind list, or set a policy with tenure kind set zzzz."
+    );
+}

@@ -190,7 +190,7 @@ async fn a_key_that_is_revoked_on_another_server_ends_its_stream_and_its_waits_a
             job["job_id"].as_str().expect("an id")
         )
     };
-    let mut stream = Stream::open(&here, &doomed, "?kind=nothing.*", None);
+    let mut stream = Stream::open(&here, &doomed, "?kind=tenant.*", None);
     let mut other = Stream::open(&here, &valid, "?kind=key.revoked", None);
     let claim = json!({"worker": "w", "kinds": ["none"], "wait_seconds": 40});
     std::thread::scope(|scope| {
@@ -222,7 +222,7 @@ async fn a_key_that_expires_ends_its_stream() {
     let bench = Workbench::open().await;
     let api = Api::start(&bench);
     let short = key(&bench, "guest", &["--role", "producer", "--expires", "+1h"]);
-    let mut stream = Stream::open(&api, &short, "?kind=nothing.*", None);
+    let mut stream = Stream::open(&api, &short, "?kind=tenant.*", None);
     bench.advance("2 hours").await;
     assert_eq!(
         quiet_until_end(&mut stream),

@@ -98,3 +98,38 @@ async fn a_person_subscribes_reads_and_looks_after_deliveries_on_both_ways() {
     }
     assert!(scene.bench.run(["subscription", "list"]).ok().contains("Nobody"));
 }
+
+#[tokio::test]
+async fn a_misspelt_event_kind_is_refused_with_the_nearest_on_every_way() {
+    let scene = Scene::open().await;
+    for (args, what, next) in [
+        (
+            &["subscription", "create", "bad", "job.dead_leterd"][..],
+            "There is no event kind 'job.dead_leterd'.",
+            "Did you mean job.dead_lettered?",
+        ),
+        (
+            &["event", "list", "--kind", "job.enqueud"],
+            "There is no event kind 'job.enqueud'.",
+            "Did you mean job.enqueued?",
+        ),
+        (
+            &["event", "list", "--kind", "jobs.*"],
+            "There is no event kind 'jobs.*'.",
+            "Did you mean job.*?",
+        ),
+    ] {
+        for refusal in [
+            scene.bench.refused(args, "value_unknown"),
+            scene.refused(args, "value_unknown"),
+        ] {
+            assert_eq!((&refusal["what"], &refusal["next"]), (&what.into(), &next.into()));
+        }
+    }
+    let bearer = format!("Bearer {}", scene.key);
+    let headers = [("authorization", bearer.as_str()), ("accept", "text/event-stream")];
+    let reply = scene.api.raw("GET", "/v1/events?kind=job.enqueud", &headers, None);
+    scene.api.refused(reply, 422, "value_unknown");
+    assert_eq!(scene.run(["--quiet", "subscription", "list"]).ok(), "");
+    scene.run(["event", "list", "--kind", "*"]).ok();
+}

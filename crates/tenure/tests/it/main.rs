@@ -29,6 +29,7 @@ mod ends;
 mod enqueue;
 mod epochs;
 mod error_pages;
+mod event_kinds;
 mod events;
 mod evidence;
 mod execution_transitions;
