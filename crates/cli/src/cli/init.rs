@@ -36,9 +36,6 @@ enum First {
 impl Init {
     pub(super) async fn run(self, place: Place, out: Output) -> Outcome {
         let url = place.url().await?;
-        if let Some(path) = &self.key_file {
-            check_new(path)?;
-        }
         let report = migrate::apply(&url, out, &Default::default()).await?;
         let mut session = place.session_at(&url, out).await?;
         let gates = gate::open_all(&mut session).await?;
@@ -77,6 +74,9 @@ impl Init {
         };
         if self.key_file.is_none() && !shown {
             return Ok(First::None("nobody would see it: say --key-file FILE"));
+        }
+        if let Some(path) = &self.key_file {
+            check_new(path)?;
         }
         match (key::first_key(session).await?, &self.key_file) {
             (None, _) => Ok(First::There),
@@ -129,14 +129,19 @@ impl First {
     }
 }
 
-/// Before anything is done: a file that is there is never overwritten, and its directory must be.
+/// Before the key is made: a file that is there is never overwritten, and its directory must be.
 fn check_new(path: &Path) -> Outcome {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
     match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound && directory.is_dir() => Ok(()),
         Err(error) => Err(unwritable(path, &error)),
-        Ok(_) => Err(unwritable(path, &io::ErrorKind::AlreadyExists.into())),
+        Ok(_) => Err(refuse(
+            codes::USAGE,
+            format!("The file {} exists and is never overwritten.", path.display()),
+            "It may hold a key that is in use.",
+            "Name a new file, or remove it. No key was made.",
+        )),
     }
 }
 
@@ -145,6 +150,6 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
         codes::USAGE,
         format!("The key cannot be written to {}.", path.display()),
         error.to_string(),
-        "Name a new file in a directory that you can write to. No key is valid yet.",
+        "Name a new file in a directory that you can write to. No valid key was made.",
     )
 }

@@ -99,6 +99,17 @@ pub(crate) async fn apply(url: &str, out: Output, options: &migrate::Options) ->
 
 /// What a migration did, for people.
 pub(crate) fn sentence(report: &Report) -> String {
+    let schema = schema_sentence(report);
+    if !report.began_epoch() {
+        return schema;
+    }
+    format!(
+        "{schema}\nThe database was restored: the event stream begins epoch {}. Old cursors stay valid.",
+        report.epoch
+    )
+}
+
+fn schema_sentence(report: &Report) -> String {
     if !report.changed() {
         return format!("The schema is up to date (version {}).", report.version);
     }

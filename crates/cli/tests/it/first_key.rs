@@ -89,7 +89,13 @@ async fn the_first_key_goes_into_a_file_of_its_owner_or_nowhere() {
     let shown = path.to_str().expect("a plain path");
     let taken = directory.path().join("taken");
     std::fs::write(&taken, "mine").expect("written");
-    bench.refused(&["init", "--key-file", taken.to_str().expect("a plain path")], "usage");
+    let taken_shown = taken.to_str().expect("a plain path");
+    let refusal = bench.refused(&["init", "--key-file", taken_shown], "usage");
+    assert_eq!(
+        refusal["what"],
+        format!("The file {taken_shown} exists and is never overwritten.")
+    );
+    assert_eq!(refusal["next"], "Name a new file, or remove it. No key was made.");
     assert_eq!(std::fs::read_to_string(&taken).expect("read"), "mine");
     bench.refused(&["init", "--key-file", "/nonexistent/key"], "usage");
     let valid = |rows: &[serde_json::Value]| rows.iter().filter(|row| row["state"] == "valid").count();
@@ -104,4 +110,12 @@ async fn the_first_key_goes_into_a_file_of_its_owner_or_nowhere() {
     assert!(told.contains(shown) && !told.contains(key.trim()), "{told}");
     let api = Api::start(&bench);
     assert_eq!(api.send(key.trim(), "GET", "/v1/jobs", None).0, 200);
+
+    // Again: the key is there, so the file is of no concern.
+    let again = bench.text(&["init", "--key-file", shown]);
+    assert!(
+        again.contains("No admin key was made: there is one already."),
+        "{again}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).expect("read"), key);
 }

@@ -36,6 +36,29 @@ async fn migrate_says_what_it_did_and_does_it_once() {
 }
 
 #[tokio::test]
+async fn migrate_says_that_a_restored_database_begins_a_new_epoch() {
+    let bench = Workbench::empty().await;
+    let first = bench.json(&["migrate"]);
+    assert_eq!(first["epoch_before"], serde_json::Value::Null);
+    let again = bench.json(&["migrate"]);
+    assert_eq!(again["epoch_before"], first["epoch"]);
+    assert_eq!(again["epoch"], first["epoch"]);
+    assert!(!bench.text(&["migrate"]).contains("epoch"));
+    let restored = bench.json(&["migrate", "--restored"]);
+    assert_eq!(restored["epoch_before"], first["epoch"]);
+    let said = bench.text(&["migrate", "--restored"]);
+    let epoch = bench.sql("select epoch::text from tenure.installation").await;
+    assert!(
+        said.ends_with(&format!(
+            "The database was restored: the event stream begins epoch {epoch}. Old cursors stay valid.\n"
+        )),
+        "{said}"
+    );
+    assert!(epoch.parse::<i64>().unwrap() > restored["epoch"].as_i64().unwrap());
+    assert!(restored["epoch"].as_i64() > first["epoch"].as_i64());
+}
+
+#[tokio::test]
 async fn a_schema_of_another_age_is_refused() {
     let bench = Workbench::open().await;
     let client = bench.database.connect().await.expect("connect");

@@ -82,6 +82,10 @@ pub struct Report {
     pub objects_applied: bool,
     /// Functions and views that were dropped because they are no longer ours.
     pub dropped: Vec<String>,
+    /// The epoch of the event stream before; none for a database without the schema.
+    pub epoch_before: Option<i32>,
+    /// The epoch of the event stream now. A restore begins a new one.
+    pub epoch: i32,
     /// What went not quite as it should, and does no harm.
     pub notes: Vec<String>,
 }
@@ -90,6 +94,11 @@ impl Report {
     /// Whether the database was changed.
     pub fn changed(&self) -> bool {
         self.objects_applied || !self.applied.is_empty()
+    }
+
+    /// Whether a restore was seen, or said, and a new epoch of the event stream began.
+    pub fn began_epoch(&self) -> bool {
+        self.epoch_before.is_some_and(|before| before != self.epoch)
     }
 }
 

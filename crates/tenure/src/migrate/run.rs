@@ -88,6 +88,8 @@ async fn once(client: &mut Client, options: &Options) -> Result<Report, Stop> {
         applied: Vec::new(),
         objects_applied: false,
         dropped: Vec::new(),
+        epoch_before: None,
+        epoch: 0,
         notes: Vec::new(),
     };
     let applied = if is_new {
@@ -108,13 +110,20 @@ async fn once(client: &mut Client, options: &Options) -> Result<Report, Stop> {
         report.dropped = objects::apply(&transaction).await?;
         report.objects_applied = true;
     }
-    transaction
+    if !is_new {
+        let rows = transaction
+            .query_typed("select i.epoch from tenure.installation i", &[])
+            .await;
+        report.epoch_before = rows.map_err(at("tenure.installation"))?.first().map(|row| row.get(0));
+    }
+    let rows = transaction
         .query_typed(
             "select tenure.installation_stamp($1, $2)",
             &[(&SOURCE.functions_hash, Type::TEXT), (&options.restored, Type::BOOL)],
         )
         .await
         .map_err(at("tenure.installation_stamp"))?;
+    report.epoch = rows.first().map_or(0, |row| row.get(0));
     report.notes.extend(keep_partitions(&transaction).await?);
     transaction.commit().await.map_err(at("commit"))?;
     Ok(report)
