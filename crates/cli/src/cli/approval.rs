@@ -62,6 +62,7 @@ const RULES: &[Column] = &[
     Column("FOR", "for_description"),
     Column("ROLES", "roles"),
     Column("QUORUM", "quorum"),
+    Column("WINDOW", "window_shown"),
     Column("NOTE", "note"),
 ];
 
@@ -236,6 +237,7 @@ impl Rule {
                 if session.out.format == Format::People {
                     for (row, rule) in rows.iter_mut().zip(&rules) {
                         row["for_description"] = json!(matches(rule)?);
+                        row["window_shown"] = json!(rule.start_window.as_ref().map(window));
                     }
                 }
                 session.out.list(RULES, &rows, &["name"], "There is no rule.")
@@ -263,6 +265,25 @@ impl Rule {
             }
         }
     }
+}
+
+/// `days 6, 7; 22:00 to 04:00; Europe/Berlin`. Days are counted from Monday.
+fn window(window: &Value) -> String {
+    let part = |field: &str| match window[field] {
+        Value::Null => None,
+        _ => Some(shown("", &window[field])),
+    };
+    let hours = match (part("from"), part("to")) {
+        (None, None) => None,
+        (from, to) => Some(format!(
+            "{} to {}",
+            from.as_deref().unwrap_or("00:00"),
+            to.as_deref().unwrap_or("24:00")
+        )),
+    };
+    let days = part("days").map(|days| format!("days {days}"));
+    let parts: Vec<String> = [days, hours, part("zone")].into_iter().flatten().collect();
+    parts.join("; ")
 }
 
 /// `deploy on host prod-*, by agent`.
@@ -307,7 +328,7 @@ fn read(file: &str) -> Outcome<Value> {
             codes::USAGE,
             "The rule is not valid JSON.",
             error.to_string(),
-            "Mend it, and set it again.",
+            "Correct the rule and set it again.",
         )),
     }
 }

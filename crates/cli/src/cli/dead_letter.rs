@@ -61,8 +61,8 @@ pub(crate) struct List {
     /// Only of this error
     #[arg(long, value_name = "FINGERPRINT")]
     fingerprint: Option<String>,
-    /// The next page: moved before this time
-    #[arg(long, value_name = "TIME")]
+    /// The next page: moved before this time, RFC 3339, or a time ago such as -2h
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     before: Option<String>,
     /// How many at most
     #[arg(
@@ -136,7 +136,7 @@ impl List {
         let before = match self
             .before
             .as_deref()
-            .map(|given| Moment::read("before", given))
+            .map(|given| Moment::read_past("before", given))
             .transpose()?
         {
             None => None,

@@ -24,6 +24,8 @@ impl Psql {
     pub(super) async fn run(self, place: Place) -> Outcome {
         let (url, password) = without_password(&place.url().await?);
         let mut command = Command::new(program());
+        // A refusal says all in message, detail and hint; the functions that it came through are for us.
+        command.arg("--set=SHOW_CONTEXT=never");
         command.arg("--dbname").arg(url).args(self.arguments);
         // Everybody on the machine can read the arguments of a process, but not its environment.
         if let Some(password) = password {

@@ -171,7 +171,7 @@ pub(crate) async fn listen(address: SocketAddr) -> Outcome<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| {
         refuse(
             codes::USAGE,
-            format!("Nobody can listen on {address}."),
+            format!("Cannot listen on {address}: {}.", error.kind()),
             error.to_string(),
             "Choose another address or port with --listen; port 0 takes a free one.",
         )

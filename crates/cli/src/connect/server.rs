@@ -10,7 +10,7 @@ use tenure_core::{codes, limits, names};
 use super::contexts::{Context, Contexts};
 use super::{Place, URL_VARIABLE, from_environment, key};
 use crate::errors::{Failure, Outcome, refuse};
-use crate::remote::{Reach, Target, not_over_http};
+use crate::remote::{Reach, Target, not_over_http, without_server};
 
 /// Names the server when no option does.
 const SERVER_VARIABLE: &str = "TENURE_SERVER";
@@ -161,12 +161,17 @@ impl Place {
             },
         };
         let Some(by) = named else { return Ok(()) };
-        let why = match reach {
-            Reach::Own => "this brings a database of its own",
-            _ => "this works on the database itself",
-        };
-        let why = format!("{by} names a server, and {why}.");
-        Err(not_over_http(&format!("`tenure {command}`"), &why))
+        let what = format!("`tenure {command}`");
+        Err(match reach {
+            Reach::Own => {
+                let why = format!("{by} names a server, and this brings a database of its own.");
+                without_server(&what, &why, &format!("Leave {by} out."))
+            }
+            _ => not_over_http(
+                &what,
+                &format!("{by} names a server, and this works on the database itself."),
+            ),
+        })
     }
 
     fn server_option(&self) -> Option<&'static str> {

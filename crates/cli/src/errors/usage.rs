@@ -6,7 +6,8 @@ use tenure_core::{Refusal, codes, names};
 
 use crate::cli::Cli;
 
-/// What options are called elsewhere, and here: a command that has the second is meant by the first.
+/// What options are called elsewhere, and here: a command that has the second is meant by the first. A value stands with an
+/// option whose values differ too.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("delay", "due"),
     ("run-at", "due"),
@@ -14,6 +15,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("scheduled-at", "due"),
     ("max-attempts", "attempts-max"),
     ("idempotency-key", "key"),
+    ("every-seconds", "every 15m"),
+    ("interval", "every 15m"),
+    ("to", "until"),
+    ("reason", "note"),
+    ("note", "reason"),
 ];
 
 /// The refusal for what the parser found. Suggestions of the parser become the next step.
@@ -103,7 +109,7 @@ fn next(error: &Error, usage: Option<&str>) -> String {
     let suggestion = suggested.iter().find_map(|kind| as_text(error.get(*kind)?));
     let suggestion = suggestion.or_else(|| nearest_command(error, usage?));
     match suggestion.or_else(|| nearest_option(error, usage?)) {
-        Some(word) => format!("Did you mean {word}? --help shows all."),
+        Some(word) => format!("Did you mean {word}? {}", help(usage)),
         None if error.get(ContextKind::ValidSubcommand).is_some() => {
             let words: Vec<String> = usage
                 .and_then(command_of)
@@ -112,7 +118,16 @@ fn next(error: &Error, usage: Option<&str>) -> String {
                 .collect();
             format!("Use one of: {}.", words.join(", "))
         }
-        None => "Read --help of this command.".to_owned(),
+        None => help(usage),
+    }
+}
+
+/// Where all is described that the command takes.
+fn help(usage: Option<&str>) -> String {
+    let words: Vec<&str> = usage.map(|usage| words_of(usage).collect()).unwrap_or_default();
+    match words.is_empty() {
+        true => "Run `tenure --help`.".to_owned(),
+        false => format!("Run `tenure {} --help`.", words.join(" ")),
     }
 }
 
@@ -137,7 +152,9 @@ fn nearest_option(error: &Error, usage: &str) -> Option<String> {
         shown.filter_map(|it| it.get_long()).collect::<Vec<_>>()
     };
     let own = options(false);
-    let elsewhere = ELSEWHERE.iter().filter(|(_, here)| own.contains(here));
+    let elsewhere = ELSEWHERE
+        .iter()
+        .filter(|(_, here)| here.split(' ').next().is_some_and(|here| own.contains(&here)));
     let exactly = elsewhere.clone().find(|(there, _)| *there == word);
     let nearly = || {
         let there = names::nearest(word, elsewhere.clone().map(|(there, _)| *there))?;
@@ -160,14 +177,16 @@ fn plain_usage(usage: &str) -> Option<String> {
 fn command_of(usage: &str) -> Option<Command> {
     let mut command = Cli::command();
     command.build();
-    for name in usage
-        .split_whitespace()
-        .skip(1)
-        .take_while(|word| !word.starts_with(['[', '<', '-']))
-    {
+    for name in words_of(usage) {
         command = command.find_subcommand(name)?.clone();
     }
     Some(command)
+}
+
+/// The words of the command that a usage line is about, without the program.
+fn words_of(usage: &str) -> impl Iterator<Item = &str> {
+    let words = usage.split_whitespace().skip(1);
+    words.take_while(|word| !word.starts_with(['[', '<', '-']))
 }
 
 /// Its commands for people.

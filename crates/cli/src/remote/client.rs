@@ -130,8 +130,8 @@ impl Target {
         }
         Err(refuse(
             codes::SERVER_TLS,
-            format!("{} would be asked in the clear.", self.url),
-            "Everybody on the way could read the key and use it.",
+            format!("Refusing to send the API key to {} without TLS.", self.url),
+            "Every machine on the way could read the key and use it.",
             "Use https://, or --allow-plaintext where the way itself is safe.",
         ))
     }

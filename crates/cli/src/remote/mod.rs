@@ -38,5 +38,5 @@ pub(crate) use self::schedules::*;
 pub(crate) use self::services::*;
 pub(crate) use self::settings::*;
 pub(crate) use self::subscriptions::*;
-pub(crate) use self::trouble::not_over_http;
+pub(crate) use self::trouble::{not_over_http, without_server};
 pub(crate) use self::work::*;

@@ -60,15 +60,21 @@ fn tls(error: &ureq::Error) -> Option<&(dyn std::error::Error + 'static)> {
     }
 }
 
-/// Nobody was there, so nothing was asked.
+/// No connection was made, so nothing was sent.
 fn never_sent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::NetworkUnreachable
-            | io::ErrorKind::HostUnreachable
-            | io::ErrorKind::AddrNotAvailable
-    )
+    is_lookup(error)
+        || matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionRefused
+                | io::ErrorKind::NetworkUnreachable
+                | io::ErrorKind::HostUnreachable
+                | io::ErrorKind::AddrNotAvailable
+        )
+}
+
+/// Whether the host name has no address. The standard library has no kind for it, only this text.
+fn is_lookup(error: &io::Error) -> bool {
+    error.to_string().starts_with("failed to lookup address information")
 }
 
 fn unreachable(error: &ureq::Error, url: &str) -> Refusal {
@@ -123,12 +129,18 @@ pub(super) fn of_problem(problem: &Value) -> Option<Refusal> {
     Some(refusal)
 }
 
-/// What has no way over HTTP.
+/// What has no way over HTTP, and works on a database.
 pub(crate) fn not_over_http(what: &str, why: &str) -> Failure {
+    let next = "Name the database instead, with --database-url, on a machine that reaches it.";
+    without_server(what, why, next)
+}
+
+/// What has no way over HTTP.
+pub(crate) fn without_server(what: &str, why: &str, next: &str) -> Failure {
     refuse(
         codes::NOT_OVER_HTTP,
         format!("{what} does not work over HTTP."),
         why,
-        "Name the database instead, with --database-url, on a machine that reaches it.",
+        next,
     )
 }

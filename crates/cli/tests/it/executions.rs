@@ -51,7 +51,7 @@ async fn a_plan_is_submitted_approved_by_another_run_and_watched_on_both_ways() 
                 "0 of 1 given",
                 "2 waiting",
                 "pending",
-                "Somebody other than ann allows it",
+                "Needs approval by a person other than ann:",
             ],
         );
         let open = run(BOB, &["approval", "list", "--execution", &id]).ok();
@@ -356,7 +356,8 @@ async fn rules_locks_and_timeouts_are_kept_on_both_ways() {
     ];
     for (way, run) in ways {
         let rule = floor.path("rule.json").to_string_lossy().into_owned();
-        let spec = json!({"target_refs": [format!("{way}-*")], "level": 0, "note": "a sandbox"});
+        let window = json!({"days": [6, 7], "from": "22:00", "to": "04:00", "zone": "Europe/Berlin"});
+        let spec = json!({"target_refs": [format!("{way}-*")], "level": 0, "note": "a sandbox", "window": window});
         std::fs::write(&rule, spec.to_string()).expect("written");
         has(
             &run(ANN, &["approval", "rule", "set", way, &rule]).ok(),
@@ -364,7 +365,12 @@ async fn rules_locks_and_timeouts_are_kept_on_both_ways() {
         );
         has(
             &run(ANN, &["approval", "rule", "list"]).ok(),
-            &[way, &format!("target {way}-*"), "a sandbox"],
+            &[
+                way,
+                &format!("target {way}-*"),
+                "a sandbox",
+                "days 6, 7; 22:00 to 04:00; Europe/Berlin",
+            ],
         );
         let (file, _) = floor.plan("free.json", &look_and_change("free", "k", &format!("{way}-7")));
         has(

@@ -37,13 +37,49 @@ async fn a_list_is_filtered_and_paged() {
 
     let people = bench.text(&["job", "list"]);
     assert!(people.starts_with("JOB") && people.contains(&second), "{people}");
-    assert!(bench.text(&["job", "list", "--state", "failed"]).contains("No jobs"));
+    assert_eq!(
+        bench.text(&["job", "list", "--kind", "helo"]).trim(),
+        "No jobs match. Without filters: tenure job list."
+    );
     assert_eq!(
         bench
             .text(&["--quiet", "job", "list", "--kind", "a", "--limit", "1"])
             .trim(),
         second
     );
+}
+
+#[tokio::test]
+async fn a_list_is_filtered_by_how_long_ago() {
+    let bench = Workbench::open().await;
+    let empty = bench.text(&["job", "list"]);
+    assert_eq!(empty.trim(), "No jobs. `tenure job enqueue KIND` makes one.");
+    bench.enqueue("old");
+    bench.advance("3 hours").await;
+    bench.enqueue("new");
+    let kinds = |args: &[&str]| -> Vec<String> {
+        let rows = bench.lines(&[&["job", "list"], args].concat());
+        rows.iter()
+            .map(|row| row["kind"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(kinds(&["--created-after", "-2h"]), ["new"]);
+    assert_eq!(kinds(&["--created-before", "-2h"]), ["old"]);
+    assert_eq!(kinds(&["--created-after", "-1d"]), ["new", "old"]);
+    let refusal = bench.refused(&["job", "list", "--created-after", "2h"], "usage");
+    assert_eq!(refusal["what"], "--created-after is \"2h\".");
+    assert_eq!(refusal["why"], "A time ago begins with -.");
+}
+
+#[tokio::test]
+async fn a_wait_that_ends_before_its_job_says_so() {
+    let bench = Workbench::open().await;
+    let said = bench.text(&["job", "enqueue", "k", "--due", "+1h", "--wait", "0"]);
+    assert!(
+        said.contains("is queued.\nThe wait is over, the job is not. See `tenure job explain "),
+        "{said}"
+    );
+    assert!(!bench.text(&["job", "enqueue", "k"]).contains("wait"));
 }
 
 #[tokio::test]

@@ -62,8 +62,16 @@ fn a_server_that_is_not_there_is_told_as_such() {
         .local_addr()
         .expect("an address");
     for server in [&format!("http://{free}"), "https://nobody.invalid"] {
+        let what = format!("The server {server} cannot be reached.");
+        let next = "Check the address, and that `tenure serve` runs there.";
         let refusal = check_refusal(|| asking(server, &["job", "list"]), "server_unreachable");
-        assert!(text_of(&refusal, "what").contains(server), "{refusal}");
+        assert_eq!(
+            (text_of(&refusal, "what"), text_of(&refusal, "next")),
+            (what.clone(), next.to_owned())
+        );
+        // Nothing was sent, so nothing can have changed.
+        let change = Answer::of(&mut asking(server, &["job", "enqueue", "k"]));
+        assert!(change.err.contains(&what) && change.err.contains(next), "{change:?}");
     }
     for wrong in [
         "nonsense",

@@ -46,32 +46,27 @@ fn a_misspelt_command_or_option_is_answered_with_the_right_one() {
 #[test]
 fn a_misspelt_option_is_answered_only_with_options_of_its_command() {
     for (args, meant) in [
-        (
-            &["job", "enqueue", "k", "--delay", "5m"][..],
-            "Did you mean --due? --help shows all.",
-        ),
-        (
-            &["job", "enqueue", "k", "--run-at", "+5m"],
-            "Did you mean --due? --help shows all.",
-        ),
-        (
-            &["job", "enqueue", "k", "--dleay", "5m"],
-            "Did you mean --due? --help shows all.",
-        ),
+        (&["job", "enqueue", "k", "--delay", "5m"][..], "Did you mean --due? "),
+        (&["job", "enqueue", "k", "--run-at", "+5m"], "Did you mean --due? "),
+        (&["job", "enqueue", "k", "--dleay", "5m"], "Did you mean --due? "),
         (
             &["job", "enqueue", "k", "--prioritty", "urgent"],
-            "Did you mean --priority? --help shows all.",
+            "Did you mean --priority? ",
         ),
+        (&["job", "enqueue", "k", "--tenent", "a"], "Did you mean --tenant? "),
+        (&["job", "list", "--keyy", "x"], ""),
+        (&["job", "list", "--payload", "x"], ""),
         (
-            &["job", "enqueue", "k", "--tenent", "a"],
-            "Did you mean --tenant? --help shows all.",
+            &["schedule", "create", "s", "--every-seconds", "900"],
+            "Did you mean --every 15m? ",
         ),
-        (&["job", "list", "--keyy", "x"], "Read --help of this command."),
-        (&["job", "list", "--payload", "x"], "Read --help of this command."),
+        (&["schedule", "backfill", "s", "--to", "x"], "Did you mean --until? "),
+        (&["schedule", "pause", "s", "--reason", "x"], "Did you mean --note? "),
     ] {
         let refusal = check_refusal(|| command(args), "usage");
-        assert_eq!(refusal["next"], meant, "{args:?}");
-        let usage = format!("The usage is: tenure job {} [OPTIONS]", args[1]);
+        let words = format!("tenure {} {}", args[0], args[1]);
+        assert_eq!(refusal["next"], format!("{meant}Run `{words} --help`."), "{args:?}");
+        let usage = format!("The usage is: {words} [OPTIONS]");
         assert!(refusal["why"].as_str().unwrap().starts_with(&usage), "{refusal}");
     }
 }
@@ -185,4 +180,25 @@ async fn psql_opens_on_the_database_in_use_and_in_the_tenant_named() {
     ]);
     assert_eq!(answer.ok().trim(), format!("{} a b", bench.database.name()));
     assert_eq!(bench.run(["psql", "--", "-Xc", "select nonsense"]).exit, 1);
+}
+
+#[tokio::test]
+async fn psql_shows_a_refusal_without_the_functions_that_it_came_through() {
+    let bench = Workbench::open().await;
+    let statement = "select tenure.job_show('01990000-0000-7000-8000-000000000001')";
+    let answer = bench.run(["psql", "--", "-Xc", statement]);
+    assert_eq!(answer.exit, 1, "{answer:?}");
+    assert!(
+        answer.err.contains("HINT:") && !answer.err.contains("CONTEXT"),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_address_that_is_taken_is_named_with_the_reason() {
+    let bench = Workbench::open().await;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let refusal = bench.refused(&["serve", "--listen", &address], "usage");
+    assert_eq!(refusal["what"], format!("Cannot listen on {address}: address in use."));
 }

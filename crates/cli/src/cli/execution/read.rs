@@ -341,8 +341,8 @@ fn next_of(head: &Value, approvals: &[Value]) -> Option<String> {
     let counts = shown("", &head["steps"]);
     match head["state"].as_str() {
         Some("awaiting_approval" | "running") if pending => Some(format!(
-            "Somebody other than {} allows it: tenure execution approve {id}",
-            shown("", &head["requested_by"])
+            "Needs approval by a person other than {}: tenure execution approve {id}",
+            requesters(head)
         )),
         Some("running") if counts.contains("unknown") => Some(format!(
             "Look what was done, then say so: tenure execution resolve {id} STEP --verdict succeeded|failed|retry --reason TEXT"
@@ -351,6 +351,18 @@ fn next_of(head: &Value, approvals: &[Value]) -> Option<String> {
             "What is left can be run again: tenure execution retry {id} --reason TEXT"
         )),
         _ => None,
+    }
+}
+
+/// `ann and tenure`: none of them decides.
+fn requesters(head: &Value) -> String {
+    let names: Vec<String> = match head["requesters"].as_array() {
+        Some(names) if !names.is_empty() => names.iter().map(|name| shown("", name)).collect(),
+        _ => vec![shown("", &head["requested_by"])],
+    };
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
     }
 }
 

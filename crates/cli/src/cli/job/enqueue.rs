@@ -8,7 +8,7 @@ use tenure_core::api_key::ApiKey;
 use tenure_core::{codes, priority};
 use uuid::Uuid;
 
-use super::wait::{Patience, ended};
+use super::wait::{Patience, ended, is_over};
 use crate::cli::Behalf;
 use crate::connect::Session;
 use crate::errors::{Outcome, refuse};
@@ -125,13 +125,21 @@ impl Enqueue {
             })
             .await?;
         let mut answer = json_of(&made)?;
+        let mut sentence = told(&answer);
         if let Some(patience) = patience {
             let shown = ended(&mut session, made.job_id, patience).await?;
             for field in OUTCOME.iter().filter(|field| !shown[**field].is_null()) {
                 answer[*field] = shown[*field].clone();
             }
+            sentence = told(&answer);
+            if !is_over(&shown) {
+                sentence.push_str(&format!(
+                    "\nThe wait is over, the job is not. See `tenure job explain {}`.",
+                    made.job_id
+                ));
+            }
         }
-        session.out.done(&told(&answer), &answer, &["job_id"])
+        session.out.done(&sentence, &answer, &["job_id"])
     }
 }
 
@@ -170,8 +178,21 @@ pub(in crate::cli) async fn moment(
     field: &str,
     given: Option<&str>,
 ) -> Outcome<Option<Timestamp>> {
-    let Some(given) = given else { return Ok(None) };
-    let moment = Moment::read(field, given)?;
+    match given {
+        None => Ok(None),
+        Some(given) => resolved(session, field, Moment::read(field, given)?).await,
+    }
+}
+
+/// The same for a filter on what has happened.
+pub(super) async fn past_moment(session: &mut Session, field: &str, given: Option<&str>) -> Outcome<Option<Timestamp>> {
+    match given {
+        None => Ok(None),
+        Some(given) => resolved(session, field, Moment::read_past(field, given)?).await,
+    }
+}
+
+async fn resolved(session: &mut Session, field: &str, moment: Moment) -> Outcome<Option<Timestamp>> {
     let now = match moment {
         Moment::At(_) => jiff::Timestamp::UNIX_EPOCH,
         Moment::FromNow(_) => session.now().await?,

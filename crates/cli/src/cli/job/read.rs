@@ -6,7 +6,7 @@ use tenure::store::jobs::{self, JobFilter};
 use tenure_core::hints::{self, Surface};
 use uuid::Uuid;
 
-use super::enqueue::moment;
+use super::enqueue::past_moment;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, shown};
@@ -71,13 +71,13 @@ pub(crate) struct List {
     /// Only jobs for this executor
     #[arg(long, value_name = "NAME")]
     executor: Option<String>,
-    /// Only jobs of this undertaking
+    /// Only jobs with this correlation id
     #[arg(long, value_name = "ID")]
     correlation_id: Option<String>,
-    /// Only jobs enqueued then or later: RFC 3339, or a delay such as -2h
+    /// Only jobs enqueued then or later: RFC 3339, or a time ago such as -2h
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     created_after: Option<String>,
-    /// Only jobs enqueued earlier than then
+    /// Only jobs enqueued earlier than then: RFC 3339, or a time ago
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     created_before: Option<String>,
     /// Only jobs whose last run ended with this error
@@ -123,8 +123,8 @@ impl List {
             kind: self.kind,
             executor: self.executor,
             correlation_id: self.correlation_id,
-            created_after: moment(&mut session, "created_after", self.created_after.as_deref()).await?,
-            created_before: moment(&mut session, "created_before", self.created_before.as_deref()).await?,
+            created_after: past_moment(&mut session, "created_after", self.created_after.as_deref()).await?,
+            created_before: past_moment(&mut session, "created_before", self.created_before.as_deref()).await?,
             error_code: self.error_code,
             before: self.before,
             limit: Some(limit),
@@ -132,12 +132,15 @@ impl List {
         let rows = session
             .call(remote::job_list(&filter), async |tx| jobs::list(tx, &filter).await)
             .await?;
-        session.out.list(
-            LIST,
-            &rows,
-            &["job_id"],
-            "No jobs. `tenure job enqueue KIND` makes one.",
-        )?;
+        let unfiltered = JobFilter {
+            limit: filter.limit,
+            ..JobFilter::default()
+        };
+        let empty = match filter == unfiltered {
+            true => "No jobs. `tenure job enqueue KIND` makes one.",
+            false => "No jobs match. Without filters: tenure job list.",
+        };
+        session.out.list(LIST, &rows, &["job_id"], empty)?;
         if usize::try_from(limit).is_ok_and(|limit| rows.len() == limit)
             && let Some(last) = rows.last()
         {

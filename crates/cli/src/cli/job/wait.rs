@@ -54,6 +54,11 @@ impl Patience {
     }
 }
 
+/// Whether a job has come to its end.
+pub(super) fn is_over(shown: &Value) -> bool {
+    shown["state"].as_str().is_some_and(|state| AT_REST.contains(&state))
+}
+
 /// The job as it is when it has ended, or when the time is up.
 pub(super) async fn ended(session: &mut Session, job: Uuid, mut patience: Patience) -> Outcome<Value> {
     loop {
@@ -62,8 +67,7 @@ pub(super) async fn ended(session: &mut Session, job: Uuid, mut patience: Patien
                 jobs::show(tx, job).await
             })
             .await?;
-        let state = shown["state"].as_str().unwrap_or_default();
-        if AT_REST.contains(&state) || !patience.pause().await {
+        if is_over(&shown) || !patience.pause().await {
             return Ok(shown);
         }
     }

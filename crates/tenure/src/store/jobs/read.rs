@@ -65,7 +65,7 @@ row! {
 }
 
 /// Which jobs to list; what is left out does not filter.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobFilter {
     /// Only those in this state.
     pub state: Option<String>,
