@@ -199,6 +199,8 @@ async fn an_address_that_is_taken_is_named_with_the_reason() {
     let bench = Workbench::open().await;
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
-    let refusal = bench.refused(&["serve", "--listen", &address], "usage");
-    assert_eq!(refusal["what"], format!("Cannot listen on {address}: address in use."));
+    // Its log stands before the refusal.
+    let answer = bench.run(["serve", "--listen", &address]);
+    let what = format!("usage: Cannot listen on {address}: address in use.");
+    assert!(answer.exit == 2 && answer.err.contains(&what), "{answer:?}");
 }
