@@ -495,6 +495,12 @@ CREATE FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_l
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- check_event_kind(text); Type: FUNCTION
+CREATE FUNCTION tenure.check_event_kind(p_kind text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- check_executor(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_executor(p_executor text, p_of text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -951,6 +957,11 @@ CREATE FUNCTION tenure.event_end() RETURNS TABLE(tenant_id integer, tenant text,
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- event_kinds(); Type: FUNCTION
+CREATE FUNCTION tenure.event_kinds() RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- event_list(text, integer, text, text, boolean); Type: FUNCTION
 CREATE FUNCTION tenure.event_list(p_after text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_kind text DEFAULT NULL::text, p_subject text DEFAULT NULL::text, p_newest boolean DEFAULT false) RETURNS TABLE(cursor text, at timestamp with time zone, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text, job_ids uuid[], runs integer[], data jsonb, via text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1145,7 +1156,7 @@ CREATE FUNCTION tenure.execution_requesters(p_principal text, p_on_behalf_of tex
 CREATE FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb DEFAULT NULL::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- execution_retry(uuid, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text DEFAULT 'resume'::text, p_reason text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
@@ -1402,6 +1413,11 @@ CREATE FUNCTION tenure.is_trusted() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- is_unreadable(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.is_unreadable(p_value jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
+
 -- job_acknowledge_cancel(uuid, uuid); Type: FUNCTION
 CREATE FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) RETURNS jsonb
     LANGUAGE sql SECURITY DEFINER
@@ -1455,7 +1471,7 @@ CREATE FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcome
 CREATE FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb DEFAULT NULL::jsonb, p_result_ref text DEFAULT NULL::text, p_error_code text DEFAULT NULL::text, p_error_class text DEFAULT NULL::text, p_error_message text DEFAULT NULL::text, p_delay_seconds integer DEFAULT NULL::integer) RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- job_ended(uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.job_ended(p_job_ids uuid[]) RETURNS uuid[]
@@ -1656,6 +1672,11 @@ CREATE FUNCTION tenure.jobs_take_back(p_now timestamp with time zone, p_actor te
 CREATE FUNCTION tenure.jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
+
+-- json_depth(text); Type: FUNCTION
+CREATE FUNCTION tenure.json_depth(p_text text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$...$_$;
 
 -- key_check(text, bytea); Type: FUNCTION
 CREATE FUNCTION tenure.key_check(p_prefix text, p_digest bytea) RETURNS uuid
@@ -2066,6 +2087,11 @@ CREATE FUNCTION tenure.matches_any(p_text text, p_globs text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$...$_$;
 
+-- may_be_deep(text); Type: FUNCTION
+CREATE FUNCTION tenure.may_be_deep(p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- may_have_forbidden_key(text); Type: FUNCTION
 CREATE FUNCTION tenure.may_have_forbidden_key(p_text text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -2129,6 +2155,11 @@ CREATE FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now timestamp wi
 -- metrics_services(timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.metrics_services(p_now timestamp with time zone) RETURNS TABLE(name text, labels jsonb, value double precision)
     LANGUAGE sql
+    AS $$...$$;
+
+-- nearest_word(text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.nearest_word(p_word text, p_words text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- new_id(timestamp with time zone); Type: FUNCTION
@@ -2328,14 +2359,14 @@ CREATE FUNCTION tenure.plan_document(p_text text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- plan_document_trouble(json, boolean); Type: FUNCTION
 CREATE FUNCTION tenure.plan_document_trouble(p_document json, p_marked boolean) RETURNS TABLE(trouble text, at integer[], said text)
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
-    AS $$...$$;
+    AS $_$...$_$;
 
 -- plan_field_trouble(json, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_field_trouble(p_document json, p_plan jsonb) RETURNS TABLE(trouble text, step integer, field text, item integer, value jsonb, form text, low bigint, high bigint, words text[])
@@ -3148,7 +3179,7 @@ CREATE FUNCTION tenure.subscription_create(p_name text, p_event_kinds text[], p_
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
-    AS $_$...$_$;
+    AS $$...$$;
 
 -- subscription_delete(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.subscription_delete(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
@@ -5957,6 +5988,9 @@ REVOKE ALL ON FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_ex
 -- FUNCTION check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) FROM PUBLIC;
 
+-- FUNCTION check_event_kind(p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_event_kind(p_kind text) FROM PUBLIC;
+
 -- FUNCTION check_executor(p_executor text, p_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_executor(p_executor text, p_of text) FROM PUBLIC;
 
@@ -6265,6 +6299,9 @@ REVOKE ALL ON FUNCTION tenure.event_about(p_cursor text, p_at timestamp with tim
 REVOKE ALL ON FUNCTION tenure.event_end() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.event_end() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION event_kinds(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.event_kinds() FROM PUBLIC;
+
 -- FUNCTION event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
@@ -6519,6 +6556,9 @@ REVOKE ALL ON FUNCTION tenure.is_settled(p_execution tenure.executions) FROM PUB
 -- FUNCTION is_trusted(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_trusted() FROM PUBLIC;
 
+-- FUNCTION is_unreadable(p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_unreadable(p_value jsonb) FROM PUBLIC;
+
 -- FUNCTION job_acknowledge_cancel(p_job_id uuid, p_token uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
@@ -6668,6 +6708,9 @@ REVOKE ALL ON FUNCTION tenure.jobs_take_back(p_now timestamp with time zone, p_a
 
 -- FUNCTION jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION json_depth(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.json_depth(p_text text) FROM PUBLIC;
 
 -- FUNCTION key_check(p_prefix text, p_digest bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_check(p_prefix text, p_digest bytea) FROM PUBLIC;
@@ -6872,6 +6915,9 @@ REVOKE ALL ON FUNCTION tenure.mask_text(p_text text) FROM PUBLIC;
 -- FUNCTION matches_any(p_text text, p_globs text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.matches_any(p_text text, p_globs text[]) FROM PUBLIC;
 
+-- FUNCTION may_be_deep(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.may_be_deep(p_text text) FROM PUBLIC;
+
 -- FUNCTION may_have_forbidden_key(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_text text) FROM PUBLIC;
 
@@ -6909,6 +6955,9 @@ REVOKE ALL ON FUNCTION tenure.metrics_schedules(p_tenants integer[], p_now times
 
 -- FUNCTION metrics_services(p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics_services(p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION nearest_word(p_word text, p_words text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.nearest_word(p_word text, p_words text[]) FROM PUBLIC;
 
 -- FUNCTION new_id(p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
