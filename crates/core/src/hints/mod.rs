@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::Map;
 
+use crate::json;
 use verbs::{NO_REQUEST, PHRASES, VERBS, Verb};
 
 /// Where a hint is read. SQL shows it as it was written.
@@ -252,6 +253,8 @@ fn as_request(text: &str) -> Option<Step<'_>> {
 
 /// The JSON object that begins here, and where it ends.
 fn object(text: &str) -> Option<(Map<String, serde_json::Value>, usize)> {
+    // A hint may come from a server that is not ours.
+    json::check(text.as_bytes()).ok()?;
     let mut read = serde_json::Deserializer::from_str(text).into_iter();
     let found = read.next()?.ok()?;
     Some((found, read.byte_offset()))

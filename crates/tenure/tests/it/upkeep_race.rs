@@ -12,7 +12,8 @@ use crate::fixture::{Db, enqueue, get, one, run, told};
 
 /// Sessions that work beside the upkeeps.
 const CALLERS: usize = 6;
-/// Days are passed in this many steps, and each needs new partitions and ends old ones.
+/// Days are passed in this many steps, and each needs new partitions and ends old ones. Events are kept for several steps: a call
+/// that read the clock before a step writes its event after it.
 const STEPS: usize = 20;
 /// The callers make at least this many calls.
 const CALLS_MIN: usize = 2000;
@@ -34,7 +35,7 @@ async fn short_periods(c: &Client) {
     run(
         c,
         "begin; set local tenure.tenant = '*';
-         select tenure.config_set('retention.partition_days', '1'), tenure.config_set('retention.events_days', '1'),
+         select tenure.config_set('retention.partition_days', '1'), tenure.config_set('retention.events_days', '10'),
                 tenure.config_set('retention.succeeded_seconds', '60'), tenure.config_set('retention.tombstone_days', '31');
          commit",
     )
