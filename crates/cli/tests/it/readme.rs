@@ -117,7 +117,8 @@ fn shell(dev: &Dev, directory: &Path) -> Prompt {
         .env("PATH", with_psql(&path.expect("a path")))
         .env("DATABASE_URL", &dev.url)
         .env("TZ", "UTC");
-    Prompt::open(command, "echo end-of-the-block")
+    // On a line of its own, also behind an answer over HTTP, which does not end its last line.
+    Prompt::open(command, "printf '\\n%s\\n' end-of-the-block")
 }
 
 fn psql(dev: &Dev) -> Prompt {
