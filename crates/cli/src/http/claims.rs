@@ -148,9 +148,11 @@ async fn claim_within(server: &Server, caller: &Caller, claim: &Claim, until: In
     let mut key = server.key_ends.watch(caller.key_id);
     let mut looking = None;
     loop {
+        // Looked at before: a key that ends during the look is refused by the next call.
+        let ended = key.has_ended();
         let jobs = look().await?;
         drop(looking);
-        if !jobs.is_empty() || Instant::now() >= until || key.has_ended() {
+        if !jobs.is_empty() || Instant::now() >= until || ended {
             return claimed(server, caller, jobs).await;
         }
         server.look_again(caller).await?;
