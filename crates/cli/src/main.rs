@@ -4,7 +4,6 @@ mod cli;
 mod connect;
 mod dev;
 mod errors;
-mod evidence_key;
 mod http;
 mod logs;
 mod output;

@@ -16,10 +16,7 @@
 //! # }
 //! ```
 
-pub mod actions;
-pub mod anchors;
 pub mod approvals;
-pub mod archives;
 mod call;
 pub mod config;
 pub mod dead_letters;
@@ -29,7 +26,6 @@ pub mod execution_dead_letters;
 pub mod executions;
 pub mod executions_tick;
 pub mod executors;
-pub mod governance_changes;
 pub mod health;
 mod identity;
 pub mod jobs;
@@ -44,7 +40,6 @@ pub mod schedules;
 pub mod services;
 pub mod steps;
 pub mod subscriptions;
-pub mod target_types;
 pub mod tenants;
 pub mod timeout_policies;
 mod timestamp;

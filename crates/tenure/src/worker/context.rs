@@ -120,12 +120,17 @@ impl Context {
         self.inner.job.attempt >= self.inner.job.attempts_max
     }
 
-    /// Which slot of a schedule it runs for; none: it is no planned run, whatever its payload says.
+    /// Which slot of a schedule it runs for; none: nobody planned it.
     pub fn slot(&self) -> Option<SlotInfo> {
-        self.inner.job.slot.clone()
+        #[derive(serde::Deserialize)]
+        struct Planned {
+            slot: SlotInfo,
+        }
+        let planned: Planned = self.inner.job.payload.read().ok()?;
+        Some(planned.slot)
     }
 
-    /// Which step of an execution it runs; none: it belongs to no plan, whatever its payload says.
+    /// Which step of an execution it runs; none: it belongs to no plan.
     ///
     /// ```no_run
     /// # use tenure::worker::{Context, Failure};
@@ -138,7 +143,7 @@ impl Context {
     /// }
     /// ```
     pub fn step(&self) -> Option<StepInfo> {
-        self.inner.job.step.clone()
+        StepInfo::of(&self.inner.job)
     }
 
     /// The name of the worker.

@@ -6,7 +6,6 @@ mod enqueue;
 mod hold;
 mod offer;
 mod operate;
-mod origin;
 mod read;
 mod turn;
 
