@@ -55,15 +55,27 @@ async fn the_sql_suite_passes_through_pgbouncer() {
         .expect("no panic")
         .expect("the suite runs");
     let told = String::from_utf8_lossy(&output.stdout);
+    // What failed comes last: readers of a long log see its end.
     assert!(
         output.status.success(),
-        "{told}\n{}\n{}",
-        String::from_utf8_lossy(&output.stderr),
-        pool.log()
+        "{}\n{}\n{}",
+        last_lines(&pool.log(), 20),
+        last_lines(&String::from_utf8_lossy(&output.stderr), 40),
+        failures(&told)
     );
     let passed = told.lines().rfind(|line| line.starts_with("test result:"));
     println!("through PgBouncer: {}", passed.unwrap_or("no result line"));
     assert!(!told.contains(" 0 passed"), "the filter found nothing:\n{told}");
+}
+
+/// The outputs and names of the tests that failed, or all of it when the run ended without naming them.
+fn failures(told: &str) -> &str {
+    told.find("\nfailures:\n").map_or(told, |at| &told[at..])
+}
+
+fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
 fn find() -> Option<PathBuf> {
