@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tenure::core::plan::Plan;
 use tenure::pool::PoolOptions;
+use tenure::store::actions::action_set;
 use tenure::store::principals::{principal_create, principal_list, principal_set};
 use tenure::worker::{Context, Failure, Worker};
 use tenure::{Client, Pool};
@@ -56,6 +57,14 @@ async fn main() -> anyhow::Result<()> {
         for person in ["ann", "bob"] {
             principal_set(&*admin, person, &serde_json::json!({"approver_level": 1})).await?;
         }
+    }
+    {
+        // What the actions are is not the requester's word: a step that said less would be refused.
+        let admin = pool.get().await?;
+        let look = serde_json::json!({"action_class": "read"});
+        action_set(&*admin, "service.check", &look).await?;
+        let change = serde_json::json!({"action_class": "modify", "level_min": 1});
+        action_set(&*admin, "service.restart", &change).await?;
     }
     let (ann, bob) = (acting_as(&url, "ann")?, acting_as(&url, "bob")?);
 

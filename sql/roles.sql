@@ -12,6 +12,7 @@ begin
     'tenure_admin',     -- configuration, tenants, kinds, logins, and all an operator does
     'tenure_operator',  -- cancel, retry, dead letters, gates, reaper, retention
     'tenure_approver',  -- decides about plans
+    'tenure_requester', -- submits plans
     'tenure_producer',  -- enqueues
     'tenure_worker',    -- claims, renews, ends
     'tenure_viewer'     -- reads

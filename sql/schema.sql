@@ -160,9 +160,203 @@ CREATE FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_v
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- action_default(integer); Type: FUNCTION
+CREATE FUNCTION tenure.action_default(p_tenant_id integer, OUT is_open boolean, OUT action_class text, OUT level_min integer, OUT lock_scope text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- action_delete(text); Type: FUNCTION
+CREATE FUNCTION tenure.action_delete(p_name text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- action_list(); Type: FUNCTION
+CREATE FUNCTION tenure.action_list() RETURNS TABLE(name text, action_class text, kinds text[], level_min integer, lock_scope text, payload_restricted boolean, note text, updated_at timestamp with time zone, updated_by text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- action_match(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.action_match(p_tenant_id integer, p_action text, p_kind text) RETURNS TABLE(registration text, action_class text, level_min integer, lock_scope text, payload_restricted boolean, kind_allowed boolean, kinds text)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- action_set(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.action_set(p_name text, p_spec jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- action_show(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.action_show(p_action text, p_kind text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- action_write(integer, timestamp with time zone, text, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.action_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- acts_as(text); Type: FUNCTION
 CREATE FUNCTION tenure.acts_as(p_role text) RETURNS boolean
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- anchor_add(bigint, timestamp with time zone, text, bytea); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_begin(text); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_begin(p_key_id text) RETURNS TABLE(number bigint, at timestamp with time zone, signed text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_collect(integer); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_collect(p_rows_max integer DEFAULT 1000) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_covers(uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_covers(p_execution_id uuid, p_chain_length integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- anchor_due(timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_due(p_now timestamp with time zone, OUT due boolean, OUT daily boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- anchors; Type: TABLE
+CREATE TABLE tenure.anchors (
+    number bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    installation uuid NOT NULL,
+    previous bytea NOT NULL,
+    leaf_count integer NOT NULL,
+    root bytea NOT NULL,
+    key_id text NOT NULL,
+    signature bytea NOT NULL,
+    hash bytea NOT NULL,
+    leaf_hashes bytea,
+    CONSTRAINT anchors_check CHECK ((octet_length(leaf_hashes) = (32 * leaf_count))),
+    CONSTRAINT anchors_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT anchors_leaf_count_check CHECK ((leaf_count >= 0)),
+    CONSTRAINT anchors_number_check CHECK ((number > 0)),
+    CONSTRAINT anchors_previous_check CHECK ((octet_length(previous) = 32)),
+    CONSTRAINT anchors_root_check CHECK ((octet_length(root) = 32)),
+    CONSTRAINT anchors_signature_check CHECK ((octet_length(signature) = 64))
+);
+
+-- TABLE anchors; Type: COMMENT
+COMMENT ON TABLE tenure.anchors IS 'Signed checkpoints, numbered without a gap, each with the hash of the one before. They are never removed.';
+
+-- COLUMN anchors.leaf_hashes; Type: COMMENT
+COMMENT ON COLUMN tenure.anchors.leaf_hashes IS 'The hashes of the leaves in their order, 32 bytes each. Null when retention has removed the leaves.';
+
+-- anchor_hash(tenure.anchors); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_hash(p_anchor tenure.anchors) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- anchor_heads(bigint, integer); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_heads(p_number bigint, p_tenant_id integer) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- anchor_leaf_hash(text, uuid, integer, bytea); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_leaf_hash(p_tenant text, p_execution_id uuid, p_chain_length integer, p_chain_hash bytea) RETURNS bytea
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$...$$;
+
+-- anchor_line(tenure.anchors, integer); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_line(p_anchor tenure.anchors, p_tenant_id integer) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- anchor_list(bigint, integer, boolean, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_list(p_after bigint DEFAULT 0, p_limit integer DEFAULT 100, p_heads boolean DEFAULT false, p_newest boolean DEFAULT false) RETURNS TABLE(checkpoint jsonb)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_next(timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_next(p_at timestamp with time zone, p_key_id text) RETURNS tenure.anchors
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- anchor_proof(uuid, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_proof(p_execution_id uuid, p_number bigint DEFAULT NULL::bigint) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_proof_of(uuid, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_proof_of(p_execution_id uuid, p_number bigint) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- anchor_published(text, bigint, text); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_published(p_sink text, p_number bigint, p_error text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_cursors; Type: TABLE
+CREATE TABLE tenure.anchor_cursors (
+    tenant_id integer NOT NULL,
+    epoch integer NOT NULL,
+    txid xid8 NOT NULL,
+    seq bigint NOT NULL,
+    moved_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY tenure.anchor_cursors FORCE ROW LEVEL SECURITY;
+
+-- TABLE anchor_cursors; Type: COMMENT
+COMMENT ON TABLE tenure.anchor_cursors IS 'How far the event stream of each tenant was read for chains that have grown.';
+
+-- anchor_scan(tenure.anchor_cursors, timestamp with time zone, integer, xid8, integer); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_scan(p_cursor tenure.anchor_cursors, p_now timestamp with time zone, p_epoch integer, p_xmin xid8, p_rows_max integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET jit TO 'off'
+    AS $_$...$_$;
+
+-- anchor_show(bigint); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_show(p_number bigint) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_status(); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_status() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_sweep(integer); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_sweep(p_limit integer DEFAULT 100) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- anchor_text(tenure.anchors); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_text(p_anchor tenure.anchors) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- anchor_time(timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_time(p_at timestamp with time zone) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$...$$;
+
+-- anchor_walk(timestamp with time zone, boolean, integer); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_walk(p_now timestamp with time zone, p_restart boolean, p_rows_max integer, OUT more boolean, OUT rewritten jsonb) RETURNS record
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- approvals; Type: TABLE
@@ -214,24 +408,6 @@ COMMENT ON TABLE tenure.approvals IS 'A decision about exactly one plan hash, of
 -- approval_act(timestamp with time zone, text, tenure.approvals, text); Type: FUNCTION
 CREATE FUNCTION tenure.approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) RETURNS void
     LANGUAGE plpgsql
-    AS $$...$$;
-
--- approval_decide(uuid, text, text, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- approval_list(uuid, text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.approval_list(p_execution_id uuid DEFAULT NULL::uuid, p_state text DEFAULT 'pending'::text, p_limit integer DEFAULT 100) RETURNS TABLE(approval_id uuid, execution_id uuid, step_id text, purpose text, requested_by text, requested_by_email text, level integer, roles text[], quorum integer, approvals_given integer, plan_hash text, plan_snapshot_hash text, state text, rule text, auto_approved boolean, runbook_ref text, created_at timestamp with time zone, expires_at timestamp with time zone, decided_at timestamp with time zone, decided_by text, reason text, consumed_at timestamp with time zone)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- text_hash(text); Type: FUNCTION
-CREATE FUNCTION tenure.text_hash(p_text text) RETURNS text
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- executions; Type: TABLE
@@ -303,6 +479,7 @@ CREATE TABLE tenure.executions (
     chain_hash bytea NOT NULL,
     takes_locks boolean DEFAULT true NOT NULL,
     requesters text[] DEFAULT '{}'::text[] NOT NULL,
+    lapses_at timestamp with time zone,
     CONSTRAINT executions_counts CHECK (((step_count > 0) AND (((((steps_open + steps_succeeded) + steps_failed) + steps_cancelled) + steps_skipped) = step_count) AND (LEAST(steps_succeeded, steps_failed, steps_cancelled, steps_skipped, steps_unknown, retries_total) >= 0) AND (steps_open >= steps_unknown) AND ((ended_at IS NULL) OR (steps_open = 0)) AND ((state <> 'succeeded'::text) OR (steps_succeeded = step_count)) AND (chain_length >= 0) AND (octet_length(chain_hash) = 32)))
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
@@ -325,6 +502,32 @@ COMMENT ON COLUMN tenure.executions.stopping IS 'Why nothing more of it starts; 
 -- COLUMN executions.requesters; Type: COMMENT
 COMMENT ON COLUMN tenure.executions.requesters IS 'Who asked for it, on whose behalf, and whoever asked for those that it retries: none of them decides about it.';
 
+-- COLUMN executions.lapses_at; Type: COMMENT
+COMMENT ON COLUMN tenure.executions.lapses_at IS 'When its approval lapses if it has not started. Null: not approved yet, approved by level 0, or never.';
+
+-- approval_asked(uuid, tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.approval_asked(p_approval_id uuid, p_execution tenure.executions) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- approval_decide(uuid, text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approval_list(uuid, text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.approval_list(p_execution_id uuid DEFAULT NULL::uuid, p_state text DEFAULT 'pending'::text, p_limit integer DEFAULT 100) RETURNS TABLE(approval_id uuid, execution_id uuid, step_id text, purpose text, requested_by text, requested_by_email text, level integer, roles text[], quorum integer, approvals_given integer, plan_hash text, plan_snapshot_hash text, state text, rule text, auto_approved boolean, runbook_ref text, created_at timestamp with time zone, expires_at timestamp with time zone, decided_at timestamp with time zone, decided_by text, reason text, consumed_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- text_hash(text); Type: FUNCTION
+CREATE FUNCTION tenure.text_hash(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- plans; Type: TABLE
 CREATE TABLE tenure.plans (
     execution_id uuid NOT NULL,
@@ -340,7 +543,7 @@ ALTER TABLE ONLY tenure.plans FORCE ROW LEVEL SECURITY;
 COMMENT ON TABLE tenure.plans IS 'The frozen text of a plan. The database computes its hash and its queryable form; nobody changes any of it.';
 
 -- approval_request(timestamp with time zone, tenure.executions, tenure.plans, integer, integer, text[], integer, integer, text); Type: FUNCTION
-CREATE FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) RETURNS uuid
+CREATE FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) RETURNS tenure.approvals
     LANGUAGE sql
     AS $$...$$;
 
@@ -351,7 +554,7 @@ CREATE FUNCTION tenure.approval_rule_delete(p_name text) RETURNS jsonb
     AS $$...$$;
 
 -- approval_rule_list(); Type: FUNCTION
-CREATE FUNCTION tenure.approval_rule_list() RETURNS TABLE(name text, "position" integer, action_classes text[], target_types text[], target_refs text[], sla_classes text[], requesters text[], requester_kinds text[], level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb, note text, updated_at timestamp with time zone, updated_by text)
+CREATE FUNCTION tenure.approval_rule_list() RETURNS TABLE(name text, "position" integer, action_classes text[], actions text[], kinds text[], executors text[], target_types text[], target_refs text[], sla_classes text[], requesters text[], requester_kinds text[], level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb, note text, updated_at timestamp with time zone, updated_by text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -362,10 +565,20 @@ CREATE FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) RETURNS json
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- approval_rule_write(integer, timestamp with time zone, text, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.approval_rule_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- approval_show(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.approval_show(p_approval_id uuid) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approval_trouble(tenure.approvals, text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_trouble(p_approval tenure.approvals, p_patience text) RETURNS text
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- approval_votes_check(); Type: FUNCTION
@@ -389,6 +602,11 @@ CREATE FUNCTION tenure.approvals_move() RETURNS trigger
 -- approver(tenure.caller_identity); Type: FUNCTION
 CREATE FUNCTION tenure.approver(p_caller tenure.caller_identity, OUT level integer, OUT roles text[], OUT auth_method text, OUT source text) RETURNS record
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- approvers_changed(timestamp with time zone, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.approvers_changed(p_now timestamp with time zone, p_names text[]) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- are_clean(json[]); Type: FUNCTION
@@ -423,6 +641,21 @@ CREATE FUNCTION tenure.caller() RETURNS tenure.caller_identity
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- canonical_number(numeric); Type: FUNCTION
+CREATE FUNCTION tenure.canonical_number(p_number numeric) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET extra_float_digits TO '1'
+    SET standard_conforming_strings TO 'on'
+    AS $_$...$_$;
+
+-- canonical_text(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.canonical_text(p_value jsonb) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $_$...$_$;
+
 -- chain_append(timestamp with time zone, text, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) RETURNS uuid[]
     LANGUAGE plpgsql
@@ -442,6 +675,16 @@ CREATE FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text) RETUR
 CREATE FUNCTION tenure.check_acted_for(p_on_behalf_of text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_action(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_action(p_name text, p_spec jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_actions(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_actions(p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- check_actor(text, text); Type: FUNCTION
@@ -501,6 +744,16 @@ CREATE FUNCTION tenure.check_event_kind(p_kind text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_every_tenant(); Type: FUNCTION
+CREATE FUNCTION tenure.check_every_tenant() RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- check_evidence_key(text, bytea); Type: FUNCTION
+CREATE FUNCTION tenure.check_evidence_key(p_key_id text, p_public_key bytea) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$...$_$;
+
 -- check_executor(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_executor(p_executor text, p_of text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -514,6 +767,11 @@ CREATE FUNCTION tenure.check_fences(p_parts text[], p_fences bigint[]) RETURNS v
 
 -- check_gate(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- check_governing(tenure.caller_identity, jsonb, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.check_governing(p_caller tenure.caller_identity, p_value jsonb, p_old boolean) RETURNS void
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -545,6 +803,16 @@ CREATE FUNCTION tenure.check_lock(p_now timestamp with time zone, p_tenant_id in
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- check_lock_keys(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_lock_keys(p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_look_alikes(integer, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_look_alikes(p_tenant_id integer, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_makers(tenure.caller_identity, tenure.executions, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) RETURNS void
     LANGUAGE plpgsql
@@ -557,6 +825,11 @@ CREATE FUNCTION tenure.check_name(p_what text, p_name text) RETURNS void
 
 -- check_not_own_login(tenure.caller_identity, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_note(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_note(p_value jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -583,8 +856,8 @@ CREATE FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bi
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
 
--- check_plan_here(tenure.caller_identity, timestamp with time zone, jsonb, text, tenure.plan_step[], uuid, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb) RETURNS void
+-- check_plan_here(tenure.caller_identity, timestamp with time zone, jsonb, tenure.plan_step[], jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_steps tenure.plan_step[], p_window jsonb) RETURNS void
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -652,13 +925,73 @@ CREATE FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hash
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- check_repeatable(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_repeatable(p_tenant_id integer, p_kind text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- check_reserved(text[], text[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_reserved(p_source_systems text[], p_keys text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- check_retry(tenure.caller_identity, tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.executions) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_rule(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_rule(p_name text, p_spec jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- governance_changes; Type: TABLE
+CREATE TABLE tenure.governance_changes (
+    change_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    subject text NOT NULL,
+    name text NOT NULL,
+    operation text NOT NULL,
+    old jsonb,
+    new jsonb,
+    state text DEFAULT 'pending'::text NOT NULL,
+    proposed_at timestamp with time zone NOT NULL,
+    proposed_by text NOT NULL,
+    proposed_makers text[] DEFAULT '{}'::text[] NOT NULL,
+    decided_at timestamp with time zone,
+    decided_by text,
+    decided_makers text[],
+    auth_method text,
+    comment text,
+    CONSTRAINT governance_changes_check CHECK ((decided_at >= proposed_at)),
+    CONSTRAINT governance_changes_check1 CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
+    CONSTRAINT governance_changes_check2 CHECK (((decided_at IS NULL) = (decided_by IS NULL))),
+    CONSTRAINT governance_changes_check3 CHECK (((state <> 'approved'::text) OR (decided_by <> proposed_by))),
+    CONSTRAINT governance_changes_check4 CHECK (((state <> 'rejected'::text) OR (comment ~ '\S'::text))),
+    CONSTRAINT governance_changes_decided_by_check CHECK ((decided_by ~ '\S'::text)),
+    CONSTRAINT governance_changes_name_check CHECK ((name ~ '\S'::text)),
+    CONSTRAINT governance_changes_operation_check CHECK ((operation = ANY (ARRAY['set'::text, 'delete'::text]))),
+    CONSTRAINT governance_changes_proposed_by_check CHECK ((proposed_by ~ '\S'::text)),
+    CONSTRAINT governance_changes_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text]))),
+    CONSTRAINT governance_changes_subject_check CHECK ((subject = ANY (ARRAY['action'::text, 'approval_rule'::text, 'target_type'::text, 'config'::text])))
+);
+ALTER TABLE ONLY tenure.governance_changes FORCE ROW LEVEL SECURITY;
+
+-- TABLE governance_changes; Type: COMMENT
+COMMENT ON TABLE tenure.governance_changes IS 'Changes of actions, rules, target types and governed settings that a second admin must approve.';
+
+-- check_second_admin(tenure.caller_identity, tenure.governance_changes, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_second_admin(p_caller tenure.caller_identity, p_change tenure.governance_changes, p_makers text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_supersedes(tenure.caller_identity, tenure.executions, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_target_type_unused(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -671,6 +1004,16 @@ CREATE FUNCTION tenure.check_targets(p_tenant_id integer, p_plan jsonb) RETURNS 
 CREATE FUNCTION tenure.check_tenant(p_tenant_id integer) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_texts(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_texts(p_field text, p_value jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_verdict(tenure.caller_identity, tenure.executions, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_verdict(p_caller tenure.caller_identity, p_execution tenure.executions, p_verdict text, p_on_behalf_of text) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- check_webhook_url(text); Type: FUNCTION
@@ -690,7 +1033,7 @@ CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allo
     AS $$...$$;
 
 -- claim_lanes(tenure.caller_identity, tenure.tunings, text, text[], integer, boolean, integer[], integer); Type: FUNCTION
-CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[] DEFAULT NULL::integer[], p_lanes_max integer DEFAULT NULL::integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT more boolean) RETURNS record
+CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[] DEFAULT NULL::integer[], p_lanes_max integer DEFAULT NULL::integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT stepped boolean[], OUT more boolean) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -733,6 +1076,12 @@ CREATE FUNCTION tenure.config_lock(p_tenant_id integer) RETURNS void
 -- config_set(text, jsonb, text); Type: FUNCTION
 CREATE FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
+-- config_write(integer, timestamp with time zone, text, text, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
@@ -921,8 +1270,8 @@ CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning t
     LANGUAGE plpgsql
     AS $$...$$;
 
--- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[], integer[], text, integer[]); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], p_renewals_max integer[] DEFAULT NULL::integer[], p_on_exhausted text DEFAULT NULL::text, p_floors integer[] DEFAULT NULL::integer[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) RETURNS record
+-- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[], integer[], text, integer[], jsonb[]); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], p_renewals_max integer[] DEFAULT NULL::integer[], p_on_exhausted text DEFAULT NULL::text, p_floors integer[] DEFAULT NULL::integer[], p_origins jsonb[] DEFAULT NULL::jsonb[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -986,7 +1335,7 @@ CREATE FUNCTION tenure.events_never_change() RETURNS trigger
 CREATE FUNCTION tenure.evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean DEFAULT false) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$...$_$;
+    AS $$...$$;
 
 -- evidence_key_current(); Type: FUNCTION
 CREATE FUNCTION tenure.evidence_key_current() RETURNS TABLE(key_id text, public_key bytea, secret_key bytea)
@@ -995,13 +1344,39 @@ CREATE FUNCTION tenure.evidence_key_current() RETURNS TABLE(key_id text, public_
     AS $$...$$;
 
 -- evidence_key_list(); Type: FUNCTION
-CREATE FUNCTION tenure.evidence_key_list() RETURNS TABLE(key_id text, public_key bytea, created_at timestamp with time zone, created_by text, signs boolean)
+CREATE FUNCTION tenure.evidence_key_list() RETURNS TABLE(key_id text, public_key bytea, created_at timestamp with time zone, created_by text, signs boolean, kept text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- evidence_key_register(text, bytea); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_key_register(p_key_id text, p_public_key bytea) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- evidence_payload(jsonb, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_payload(p_payload jsonb, p_restricted boolean) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- evidence_plan(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_plan(p_execution_id uuid, p_plan text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- evidence_rows(tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_rows(p_execution tenure.executions) RETURNS TABLE(part integer, place bigint, rank text, line jsonb)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- execution_admit(timestamp with time zone, text, uuid); Type: FUNCTION
 CREATE FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid) RETURNS tenure.executions
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- execution_allowed(timestamp with time zone, tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.execution_allowed(p_now timestamp with time zone, p_execution tenure.executions) RETURNS text
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1017,10 +1392,23 @@ CREATE FUNCTION tenure.execution_archive_due(p_limit integer DEFAULT 10) RETURNS
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- execution_archive_list(text, text, text, text, timestamp with time zone, timestamp with time zone, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.execution_archive_list(p_state text DEFAULT NULL::text, p_requested_by text DEFAULT NULL::text, p_target text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_ended_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_ended_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, state text, purpose text, requested_by text, requesters text[], plan_hash text, correlation_id text, targets text[], created_at timestamp with time zone, ended_at timestamp with time zone, archived_at timestamp with time zone, evidence_bytes integer)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$...$$;
+
 -- execution_archive_show(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.execution_archive_show(p_execution_id uuid) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_archive_terms_add(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_archive_terms_add(p_execution_id uuid) RETURNS void
+    LANGUAGE sql
     AS $$...$$;
 
 -- execution_background(uuid); Type: FUNCTION
@@ -1083,6 +1471,7 @@ CREATE FUNCTION tenure.execution_ended(p_execution_ids uuid[]) RETURNS TABLE(exe
 CREATE FUNCTION tenure.execution_evidence(p_execution_id uuid) RETURNS TABLE(n integer, line text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
     AS $$...$$;
 
 -- execution_freeze(text, timestamp with time zone); Type: FUNCTION
@@ -1099,6 +1488,11 @@ CREATE FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_
 -- execution_key(integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_key(p_tenant_id integer, p_principal text, p_plan_hash text) RETURNS text
     LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- execution_lapses_at(timestamp with time zone, tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.execution_lapses_at(p_now timestamp with time zone, p_execution tenure.executions) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- execution_list(text, text, text, uuid, integer); Type: FUNCTION
@@ -1185,6 +1579,11 @@ CREATE FUNCTION tenure.execution_submit(p_plan text, p_key text DEFAULT NULL::te
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- execution_targets(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_targets(p_execution_id uuid) RETURNS text[]
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- execution_tick(integer); Type: FUNCTION
@@ -1318,6 +1717,11 @@ CREATE FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executo
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- fence_of(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.fence_of(p_job_id uuid) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- forbidden_path(json); Type: FUNCTION
 CREATE FUNCTION tenure.forbidden_path(p_payload json) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1327,6 +1731,50 @@ CREATE FUNCTION tenure.forbidden_path(p_payload json) RETURNS text
 CREATE FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- governance_apply(integer, timestamp with time zone, text, text, text, text, jsonb, tenure.governance_changes); Type: FUNCTION
+CREATE FUNCTION tenure.governance_apply(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_subject text, p_name text, p_operation text, p_new jsonb, p_change tenure.governance_changes) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- governance_change(tenure.caller_identity, text, text, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- governance_change_decide(uuid, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.governance_change_decide(p_change_id uuid, p_decision text, p_comment text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- governance_change_list(text, integer); Type: FUNCTION
+CREATE FUNCTION tenure.governance_change_list(p_state text DEFAULT 'pending'::text, p_limit integer DEFAULT 100) RETURNS TABLE(change_id uuid, subject text, name text, operation text, old jsonb, new jsonb, state text, proposed_at timestamp with time zone, proposed_by text, decided_at timestamp with time zone, decided_by text, auth_method text, comment text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- governance_changes_kept(); Type: FUNCTION
+CREATE FUNCTION tenure.governance_changes_kept() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- governance_changes_move(); Type: FUNCTION
+CREATE FUNCTION tenure.governance_changes_move() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- governance_content(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.governance_content(p_tenant_id integer, p_subject text, p_name text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- governance_needs_approval(integer); Type: FUNCTION
+CREATE FUNCTION tenure.governance_needs_approval(p_tenant_id integer) RETURNS boolean
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- has_long_number(jsonb); Type: FUNCTION
@@ -1380,6 +1828,16 @@ CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- is_governed(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.is_governed(p_tenant_id integer, p_kind text) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- is_governed_key(text); Type: FUNCTION
+CREATE FUNCTION tenure.is_governed_key(p_key text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- is_kind_of(text, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1399,6 +1857,11 @@ CREATE FUNCTION tenure.is_plan_number(p_text text) RETURNS boolean
 
 -- is_requester(tenure.executions, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- is_resolved_so(uuid, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.is_resolved_so(p_execution_id uuid, p_plan jsonb) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -1437,7 +1900,7 @@ CREATE FUNCTION tenure.job_claim(p_worker text, p_executor text DEFAULT NULL::te
     AS $$...$$;
 
 -- job_claim_many(text, text, text[], integer, integer, text, uuid, text, integer, integer, smallint, timestamp with time zone, timestamp with time zone, integer); Type: FUNCTION
-CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_priority_min integer DEFAULT NULL::integer) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone, traceparent text)
+CREATE FUNCTION tenure.job_claim_many(p_worker text, p_executor text DEFAULT NULL::text, p_kinds text[] DEFAULT NULL::text[], p_limit integer DEFAULT 1, p_lease_seconds integer DEFAULT NULL::integer, p_mode text DEFAULT 'leased'::text, p_token uuid DEFAULT NULL::uuid, p_affinity_key text DEFAULT NULL::text, p_lane_after integer DEFAULT NULL::integer, p_hint_lane integer DEFAULT NULL::integer, p_hint_rank smallint DEFAULT NULL::smallint, p_hint_due timestamp with time zone DEFAULT NULL::timestamp with time zone, p_hint_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_priority_min integer DEFAULT NULL::integer) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone, traceparent text, step jsonb, slot jsonb, fence bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1531,7 +1994,7 @@ CREATE FUNCTION tenure.job_heartbeat_many(p_job_ids uuid[], p_tokens uuid[], p_l
     AS $$...$$;
 
 -- job_held(uuid); Type: FUNCTION
-CREATE FUNCTION tenure.job_held(p_token uuid) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone, traceparent text)
+CREATE FUNCTION tenure.job_held(p_token uuid) RETURNS TABLE(job_id uuid, token uuid, lane integer, rank smallint, due timestamp with time zone, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint, leased_at timestamp with time zone, leased_until timestamp with time zone, started_at timestamp with time zone, run_until timestamp with time zone, deadline_at timestamp with time zone, payload json, payload_classification text, source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid, enqueued_by text, created_at timestamp with time zone, traceparent text, step jsonb, slot jsonb, fence bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1544,7 +2007,7 @@ CREATE FUNCTION tenure.job_lease(p_job_id uuid) RETURNS TABLE(owner text, leased
     AS $$...$$;
 
 -- job_list(text, text, text, text, uuid, integer, timestamp with time zone, timestamp with time zone, text); Type: FUNCTION
-CREATE FUNCTION tenure.job_list(p_state text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_code text DEFAULT NULL::text) RETURNS TABLE(job_id uuid, kind text, executor text, state text, priority smallint, due timestamp with time zone, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamp with time zone, error_message text, enqueued_by text, created_at timestamp with time zone, finished_at timestamp with time zone)
+CREATE FUNCTION tenure.job_list(p_state text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_code text DEFAULT NULL::text) RETURNS TABLE(job_id uuid, kind text, executor text, state text, priority smallint, due timestamp with time zone, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamp with time zone, error_message text, enqueued_by text, created_at timestamp with time zone, finished_at timestamp with time zone, step jsonb, slot jsonb)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -1718,6 +2181,11 @@ CREATE FUNCTION tenure.key_revoke(p_prefix text) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- key_roles(); Type: FUNCTION
+CREATE FUNCTION tenure.key_roles() RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- key_scope(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1781,6 +2249,7 @@ CREATE TABLE tenure.kinds (
     pause_note text,
     catch_up text,
     key_keep_seconds integer,
+    only_by_plan boolean DEFAULT false NOT NULL,
     CONSTRAINT kinds_attempts_max_check CHECK (((attempts_max >= 1) AND (attempts_max <= 1000))),
     CONSTRAINT kinds_backoff_base_seconds_check CHECK (((backoff_base_seconds >= 1) AND (backoff_base_seconds <= 86400))),
     CONSTRAINT kinds_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
@@ -1818,6 +2287,9 @@ COMMENT ON COLUMN tenure.kinds.catch_up IS 'What becomes of late slots of schedu
 
 -- COLUMN kinds.key_keep_seconds; Type: COMMENT
 COMMENT ON COLUMN tenure.kinds.key_keep_seconds IS 'How long after its end a job keeps its key, at most as long as it is kept itself. Null: until its end.';
+
+-- COLUMN kinds.only_by_plan; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.only_by_plan IS 'True: each job of the kind is the step of an execution. Every other way to make one is refused.';
 
 -- kind_list(); Type: FUNCTION
 CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
@@ -1858,6 +2330,11 @@ CREATE FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes int
 CREATE FUNCTION tenure.kind_show(p_kind text) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- kind_unplanned(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.kind_unplanned(p_tenant_id integer, p_kind text) RETURNS integer
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- lane_check(tenure.caller_identity, text, text, text); Type: FUNCTION
@@ -1982,13 +2459,18 @@ CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor te
     AS $$...$$;
 
 -- lock_list(text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.lock_list(p_target text DEFAULT NULL::text, p_limit integer DEFAULT 100) RETURNS TABLE(lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text, acquired_at timestamp with time zone, expires_at timestamp with time zone, waiters bigint)
+CREATE FUNCTION tenure.lock_list(p_target text DEFAULT NULL::text, p_limit integer DEFAULT 100) RETURNS TABLE(lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text, acquired_at timestamp with time zone, expires_at timestamp with time zone, waiters bigint, section text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- lock_part(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.lock_part(p_type text, p_ref text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- lock_reach(text); Type: FUNCTION
+CREATE FUNCTION tenure.lock_reach(p_lock_scope text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
@@ -2037,6 +2519,13 @@ CREATE FUNCTION tenure.login_unbind(p_login text) RETURNS jsonb
 CREATE FUNCTION tenure.long_number_path(p_payload json) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$...$_$;
+
+-- look_alike(text); Type: FUNCTION
+CREATE FUNCTION tenure.look_alike(p_text text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $$...$$;
 
 -- makers_now(tenure.caller_identity); Type: FUNCTION
 CREATE FUNCTION tenure.makers_now(p_caller tenure.caller_identity) RETURNS text[]
@@ -2106,6 +2595,26 @@ CREATE FUNCTION tenure.may_have_long_number(p_text text) RETURNS boolean
 CREATE FUNCTION tenure.may_see(p_classification text) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- means_makers(tenure.caller_identity); Type: FUNCTION
+CREATE FUNCTION tenure.means_makers(p_caller tenure.caller_identity) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- merkle_level(bytea); Type: FUNCTION
+CREATE FUNCTION tenure.merkle_level(p_hashes bytea) RETURNS bytea
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$...$$;
+
+-- merkle_path(bytea, integer); Type: FUNCTION
+CREATE FUNCTION tenure.merkle_path(p_hashes bytea, p_place integer) RETURNS bytea[]
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$...$$;
+
+-- merkle_root(bytea); Type: FUNCTION
+CREATE FUNCTION tenure.merkle_root(p_hashes bytea) RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$...$$;
 
 -- metrics(text); Type: FUNCTION
@@ -2192,6 +2701,11 @@ CREATE FUNCTION tenure.offers_end(p_tenants integer[], p_until timestamp with ti
 CREATE FUNCTION tenure.open_tenants(p_caller tenure.caller_identity) RETURNS integer[]
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- origin_words(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.origin_words(p_origin jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
 -- partition_bound(text, timestamp with time zone); Type: FUNCTION
@@ -2330,6 +2844,12 @@ CREATE FUNCTION tenure.payload_shown(p_payload json) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- plan_canonical(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_canonical(p_plan jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- plan_check(text); Type: FUNCTION
 CREATE FUNCTION tenure.plan_check(p_plan text) RETURNS jsonb
     LANGUAGE plpgsql
@@ -2343,10 +2863,52 @@ CREATE FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) RETURNS 
     SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
+-- plan_check_id(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_id(p_place text, p_id jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    AS $$...$$;
+
+-- plan_check_list(text, jsonb, bigint, bigint, text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint, p_noun text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- plan_check_needs(jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_check_needs(p_plan jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_section(text, json, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_section(p_place text, p_document json, p_section jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_section_step(text, jsonb, text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_section_step(p_place text, p_step jsonb, p_target text, p_mine text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_section_steps(jsonb, text, jsonb, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_section_steps(p_plan jsonb, p_place text, p_section jsonb, p_taken text[]) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_sections(json, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_sections(p_document json, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_demands(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_demands(p_plan jsonb) RETURNS TABLE(step_number integer, registration text, level_min integer, fold boolean, classification text)
+    LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
 -- plan_difference(jsonb, jsonb); Type: FUNCTION
@@ -2387,6 +2949,12 @@ CREATE FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb)
 -- plan_lock_target(jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_lock_target(p_step jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- plan_longest(tenure.plan_step[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_longest(p_steps tenure.plan_step[], p_seconds integer[], OUT seconds bigint, OUT path text[]) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- plan_needs(jsonb); Type: FUNCTION
@@ -2430,9 +2998,30 @@ CREATE FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n intege
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- plan_refuse_type(text, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_refuse_type(p_place text, p_value jsonb, p_expected text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_registrations(integer, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_registrations(p_tenant_id integer, p_plan jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- plan_resolve(integer, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_resolve(p_tenant_id integer, p_plan jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- plan_rules(integer, text[], jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_rules(p_tenant_id integer, p_requesters text[], p_plan jsonb) RETURNS TABLE(step_number integer, rule text, level integer, roles text[], quorum integer, expires_seconds integer, start_window jsonb)
     LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- plan_sections(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_sections(p_plan jsonb) RETURNS TABLE(section text, step_id text, place integer)
+    LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
 -- plan_steps(jsonb); Type: FUNCTION
@@ -2442,6 +3031,11 @@ CREATE FUNCTION tenure.plan_steps(p_plan jsonb) RETURNS SETOF tenure.plan_step
 
 -- plan_terms(integer, text[], jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_terms(p_tenant_id integer, p_requesters text[], p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- plan_timeout_ms(integer, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_timeout_ms(p_tenant_id integer, p_plan jsonb, p_action_class text) RETURNS integer
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -2455,6 +3049,11 @@ CREATE FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
+    AS $_$...$_$;
+
+-- plan_warnings(integer, jsonb, tenure.plan_step[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.plan_warnings(p_tenant_id integer, p_plan jsonb, p_steps tenure.plan_step[], p_timeout_ms integer) RETURNS text[]
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- planned_slots_touched(); Type: FUNCTION
@@ -2481,7 +3080,7 @@ CREATE FUNCTION tenure.principal_kind(p_tenant_id integer, p_principal text) RET
     AS $$...$$;
 
 -- principal_list(); Type: FUNCTION
-CREATE FUNCTION tenure.principal_list() RETURNS TABLE(name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamp with time zone, created_by text, keys bigint)
+CREATE FUNCTION tenure.principal_list() RETURNS TABLE(name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamp with time zone, created_by text, makers text[], keys bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -2610,6 +3209,11 @@ CREATE FUNCTION tenure.refuse_loss() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- refuse_only_by_plan(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_only_by_plan(p_kind text, p_of text DEFAULT ''::text) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
 -- refuse_schedule(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) RETURNS void
     LANGUAGE sql
@@ -2674,6 +3278,147 @@ CREATE FUNCTION tenure.roles_missing(p_approval tenure.approvals) RETURNS text[]
     LANGUAGE sql STABLE
     AS $$...$$;
 
+-- rules_named(tenure.executions); Type: FUNCTION
+CREATE FUNCTION tenure.rules_named(p_execution tenure.executions) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- attempts; Type: TABLE
+CREATE TABLE tenure.attempts (
+    job_id uuid NOT NULL,
+    run integer NOT NULL,
+    tenant_id integer NOT NULL,
+    lane integer NOT NULL,
+    attempt smallint NOT NULL,
+    outcome text NOT NULL,
+    state text NOT NULL,
+    final boolean NOT NULL,
+    token uuid,
+    owner text,
+    holder text,
+    leased_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone NOT NULL,
+    next_due timestamp with time zone,
+    actor text NOT NULL,
+    reason text,
+    error_code text,
+    error_class text,
+    error_message text,
+    result jsonb,
+    result_ref text,
+    CONSTRAINT attempts_check CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
+    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL)))
+)
+PARTITION BY RANGE (job_id);
+
+-- TABLE attempts; Type: COMMENT
+COMMENT ON TABLE tenure.attempts IS 'Append-only, one row per ended run; the row marked final is the terminal record. An end outside a run takes run + 1, without token. owner: the worker''s own name; holder: the principal it was.';
+
+-- run_facts(tenure.attempts, text); Type: FUNCTION
+CREATE FUNCTION tenure.run_facts(p_run tenure.attempts, p_actor text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- steps; Type: TABLE
+CREATE TABLE tenure.steps (
+    execution_id uuid NOT NULL,
+    step_number integer NOT NULL,
+    tenant_id integer NOT NULL,
+    step_id text NOT NULL,
+    action text NOT NULL,
+    action_class text NOT NULL,
+    target_type text NOT NULL,
+    target_ref text NOT NULL,
+    kind text NOT NULL,
+    executor text,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    payload_ref text,
+    effects text NOT NULL,
+    attempts_max smallint,
+    timeout_seconds integer NOT NULL,
+    renewals_max integer NOT NULL,
+    lease_seconds integer NOT NULL,
+    priority smallint NOT NULL,
+    approval_level smallint NOT NULL,
+    rule text NOT NULL,
+    approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
+    approval_quorum smallint DEFAULT 1 NOT NULL,
+    approval_seconds integer DEFAULT 86400 NOT NULL,
+    lock_target text,
+    lock_action text,
+    compensation_note text,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    needs_left integer NOT NULL,
+    blocked_order bigint,
+    blocked_at timestamp with time zone,
+    fence bigint,
+    job_id uuid,
+    dispatches smallint DEFAULT 0 NOT NULL,
+    carried_from uuid,
+    attempt smallint DEFAULT 0 NOT NULL,
+    worker text,
+    queued_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    output_summary jsonb,
+    output_ref text,
+    output_size_bytes integer,
+    error_code text,
+    error_class text,
+    error_message text,
+    verdict_by text,
+    verdict_reason text,
+    duration_ms bigint GENERATED ALWAYS AS (((round((date_part('epoch'::text, (ended_at - started_at)) * (1000000)::double precision)))::bigint / 1000)) STORED,
+    registration text,
+    level_min smallint DEFAULT 0 NOT NULL,
+    payload_classification text DEFAULT 'safe_metadata'::text NOT NULL,
+    section text,
+    CONSTRAINT steps_check CHECK ((approval_level >= level_min)),
+    CONSTRAINT steps_goes_on CHECK ((
+CASE
+    WHEN (state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text])) THEN (num_nonnulls(ended_at, blocked_order) = 0)
+    WHEN (state = ANY (ARRAY['running'::text, 'unknown'::text])) THEN ((num_nonnulls(ended_at, blocked_order) = 0) AND (job_id IS NOT NULL))
+    WHEN (state = 'blocked'::text) THEN ((ended_at IS NULL) AND (blocked_order IS NOT NULL))
+    ELSE ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) AND (ended_at IS NOT NULL) AND (blocked_order IS NULL))
+END AND (LEAST(needs_left, (attempt)::integer, (dispatches)::integer, output_size_bytes) >= 0) AND ((attempt <= attempts_max) OR (verdict_by IS NOT NULL) OR (attempts_max IS NULL)) AND (ended_at >= started_at) AND (octet_length((output_summary)::text) <= 10240) AND (length(output_ref) <= 500) AND (octet_length(error_message) <= 4000))),
+    CONSTRAINT steps_level_min_check CHECK (((level_min >= 0) AND (level_min <= 3))),
+    CONSTRAINT steps_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text])))
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
+
+-- TABLE steps; Type: COMMENT
+COMMENT ON TABLE tenure.steps IS 'One step of a frozen plan: what it is (never changed) and what became of it. It becomes a job when its turn comes.';
+
+-- COLUMN steps.action_class; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.action_class IS 'The class that applies: that of the registered action, or what the plan says where that reaches further.';
+
+-- COLUMN steps.approval_quorum; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.approval_quorum IS 'What an approval of the step itself takes, with the roles and the time, as the rules were when the plan was submitted.';
+
+-- COLUMN steps.needs_left; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.needs_left IS 'So many of its needs have not succeeded yet.';
+
+-- COLUMN steps.fence; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.fence IS 'The fencing number of the run that may act on the target, or was the last: greater than all before it.';
+
+-- COLUMN steps.registration; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.registration IS 'The registered action that decided, by its name or glob. Null: none matched.';
+
+-- COLUMN steps.level_min; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.level_min IS 'The approval level that the action itself demands, whatever the rules say.';
+
+-- COLUMN steps.payload_classification; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.payload_classification IS 'Of its payload. Where it is restricted, evidence shows only the SHA-256, in the step and in the plan.';
+
+-- COLUMN steps.section; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.section IS 'The section of the plan that it belongs to: steps that hold one lock together, one after the other.';
+
+-- run_told(tenure.steps, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.run_told(p_step tenure.steps, p_job_id uuid, p_run integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone, token uuid)
     LANGUAGE plpgsql
@@ -2689,6 +3434,11 @@ CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure
 -- runs_succeed(tenure.caller_identity, tenure.tunings, timestamp with time zone, uuid[], uuid[], text[], jsonb[], text[], integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]) RETURNS uuid[]
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- runs_untold(uuid, integer, uuid, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.runs_untold(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) RETURNS jsonb
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- schedule_advance(jsonb); Type: FUNCTION
@@ -2830,6 +3580,37 @@ CREATE FUNCTION tenure.secret_text(p_secret bytea) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
+-- section_is_over(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.section_is_over(p_execution_id uuid, p_section text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- section_lost(timestamp with time zone, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.section_lost(p_now timestamp with time zone, p_execution_id uuid, p_number integer) RETURNS tenure.execution_told[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- sections_entered(uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.sections_entered(p_execs uuid[], p_numbers integer[]) RETURNS tenure.execution_told[]
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- sections_go_on(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.sections_go_on(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- sections_leave(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.sections_leave(p_execs uuid[]) RETURNS tenure.execution_told[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- sections_shown(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.sections_shown(p_execution_id uuid) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- service_beat(text, uuid, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.service_beat(p_service text, p_instance uuid, p_version text, p_zones text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2945,8 +3726,8 @@ COMMENT ON COLUMN tenure.planned_slots.missed IS 'So many slots, this one the fi
 -- COLUMN planned_slots.owes_next; Type: COMMENT
 COMMENT ON COLUMN tenure.planned_slots.owes_next IS 'Its run has ended, and the scheduler has not looked yet whether another waits for that.';
 
--- slot_payload(tenure.schedules, tenure.planned_slots); Type: FUNCTION
-CREATE FUNCTION tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) RETURNS jsonb
+-- slot_origin(tenure.schedules, tenure.planned_slots); Type: FUNCTION
+CREATE FUNCTION tenure.slot_origin(p_schedule tenure.schedules, p_slot tenure.planned_slots) RETURNS jsonb
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -3023,14 +3804,69 @@ CREATE FUNCTION tenure.stale_check(p_threshold_seconds integer DEFAULT NULL::int
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- start_line(integer, text, timestamp with time zone, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.start_line(p_run integer, p_worker text, p_started_at timestamp with time zone, p_fence bigint) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- starts_follow(timestamp with time zone, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- starts_tick(timestamp with time zone, integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.starts_tick(p_now timestamp with time zone, p_tenants integer[], p_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- step_approvals_withdraw(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[]) RETURNS tenure.execution_told[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_fenced(uuid, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.step_fenced(p_job_id uuid, p_fence bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- step_job_take(integer, uuid); Type: FUNCTION
 CREATE FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) RETURNS tenure.run_end
     LANGUAGE plpgsql
     SET lock_timeout TO '100ms'
     AS $$...$$;
 
+-- timeout_policies; Type: TABLE
+CREATE TABLE tenure.timeout_policies (
+    tenant_id integer NOT NULL,
+    sla_class text NOT NULL,
+    action_class text NOT NULL,
+    execution_timeout_ms integer NOT NULL,
+    step_timeout_ms integer NOT NULL,
+    lease_ms integer NOT NULL,
+    renewals_max integer DEFAULT 3 NOT NULL,
+    CONSTRAINT timeout_policies_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
+    CONSTRAINT timeout_policies_check CHECK ((lease_ms >= step_timeout_ms)),
+    CONSTRAINT timeout_policies_check1 CHECK ((execution_timeout_ms >= step_timeout_ms)),
+    CONSTRAINT timeout_policies_execution_timeout_ms_check CHECK ((execution_timeout_ms > 0)),
+    CONSTRAINT timeout_policies_lease_ms_check CHECK ((lease_ms > 0)),
+    CONSTRAINT timeout_policies_renewals_max_check CHECK (((renewals_max >= 0) AND (renewals_max <= 1000))),
+    CONSTRAINT timeout_policies_sla_class_check CHECK ((sla_class = ANY (ARRAY['fast'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT timeout_policies_step_timeout_ms_check CHECK ((step_timeout_ms > 0))
+);
+ALTER TABLE ONLY tenure.timeout_policies FORCE ROW LEVEL SECURITY;
+
+-- TABLE timeout_policies; Type: COMMENT
+COMMENT ON TABLE tenure.timeout_policies IS 'How long an execution, a step and a lease may take, by SLA class and action class. Rows of tenant 0 are the defaults of the installation; a tenant''s own stand above them.';
+
+-- step_lease_seconds(integer, tenure.timeout_policies); Type: FUNCTION
+CREATE FUNCTION tenure.step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- step_list(uuid, text); Type: FUNCTION
-CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text DEFAULT NULL::text) RETURNS TABLE(step_number integer, step_id text, state text, action text, action_class text, target_type text, target_ref text, kind text, executor text, effects text, needs text[], approval_level integer, rule text, lock_key text, fence bigint, timeout_seconds integer, attempts_max integer, attempt integer, job_id uuid, job_state text, worker text, carried_from uuid, queued_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms bigint, output_summary jsonb, output_ref text, output_size_bytes integer, error_code text, error_class text, error_message text, verdict_by text, verdict_reason text, waiting_place bigint, compensation_note text)
+CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text DEFAULT NULL::text) RETURNS TABLE(step_number integer, step_id text, state text, action text, action_class text, target_type text, target_ref text, kind text, executor text, effects text, needs text[], approval_level integer, rule text, lock_key text, fence bigint, timeout_seconds integer, attempts_max integer, attempt integer, job_id uuid, job_state text, worker text, carried_from uuid, queued_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms bigint, output_summary jsonb, output_ref text, output_size_bytes integer, error_code text, error_class text, error_message text, verdict_by text, verdict_reason text, waiting_place bigint, compensation_note text, registration text, level_min integer, section text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -3040,9 +3876,9 @@ CREATE FUNCTION tenure.step_of_key(p_key text) RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS $_$...$_$;
 
--- step_payload(jsonb, uuid, integer, text, text, text, text, bigint); Type: FUNCTION
-CREATE FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) RETURNS json
-    LANGUAGE sql STABLE
+-- step_origin(uuid, integer, text, text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.step_origin(p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_action_class text, p_target_type text, p_plan_hash text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
 -- step_progress(timestamp with time zone, text, uuid, jsonb); Type: FUNCTION
@@ -3087,9 +3923,43 @@ CREATE FUNCTION tenure.step_runs_of(p_execution_id uuid) RETURNS SETOF tenure.st
     LANGUAGE sql STABLE
     AS $$...$$;
 
+-- step_shown(jsonb, text, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.step_shown(p_origin jsonb, p_target_ref text, p_fence bigint DEFAULT NULL::bigint) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- step_terms(uuid, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.step_terms(p_execution_id uuid, p_plan jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- steps_ask(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- steps_begin(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_begin(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- steps_begun(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_begun(p_job_ids uuid[]) RETURNS TABLE(job_id uuid, execution_id uuid, tenant_id integer, run integer, worker text, fence bigint, started_at timestamp with time zone, owed boolean, told tenure.execution_told)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- steps_claimed(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_claimed(p_job_ids uuid[], OUT job_ids uuid[], OUT fences bigint[]) RETURNS record
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_dispatch(timestamp with time zone, text, uuid[], integer[], boolean, boolean, tenure.execution_told[]); Type: FUNCTION
@@ -3156,6 +4026,21 @@ CREATE FUNCTION tenure.stream_lag() RETURNS TABLE(held_seconds double precision,
 -- stream_place(text); Type: FUNCTION
 CREATE FUNCTION tenure.stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint) RETURNS record
     LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- stricter_class(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.stricter_class(p_said text, p_demanded text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- stricter_lock(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.stricter_lock(p_said text, p_demanded text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- submission_record(tenure.executions, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.submission_record(p_execution tenure.executions, p_plan jsonb, p_text text) RETURNS jsonb
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- submission_shown(tenure.executions, boolean, boolean, jsonb); Type: FUNCTION
@@ -3249,6 +4134,39 @@ CREATE FUNCTION tenure.subscription_step(p_sub tenure.subscriptions, p_rows_max 
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- target_folded(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.target_folded(p_tenant_id integer, p_type text, p_ref text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- target_matches(text, text[], boolean); Type: FUNCTION
+CREATE FUNCTION tenure.target_matches(p_ref text, p_globs text[], p_fold boolean) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- target_type_delete(text); Type: FUNCTION
+CREATE FUNCTION tenure.target_type_delete(p_name text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- target_type_list(); Type: FUNCTION
+CREATE FUNCTION tenure.target_type_list() RETURNS TABLE(name text, case_rule text, note text, updated_at timestamp with time zone, updated_by text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- target_type_set(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.target_type_set(p_name text, p_spec jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- target_type_write(integer, timestamp with time zone, text, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.target_type_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- targets_hold(uuid[], text); Type: FUNCTION
 CREATE FUNCTION tenure.targets_hold(p_ids uuid[], p_patience text) RETURNS boolean
     LANGUAGE plpgsql
@@ -3276,29 +4194,6 @@ CREATE FUNCTION tenure.tenant_promote(p_tenant_id integer, p_now timestamp with 
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$...$$;
-
--- timeout_policies; Type: TABLE
-CREATE TABLE tenure.timeout_policies (
-    tenant_id integer NOT NULL,
-    sla_class text NOT NULL,
-    action_class text NOT NULL,
-    execution_timeout_ms integer NOT NULL,
-    step_timeout_ms integer NOT NULL,
-    lease_ms integer NOT NULL,
-    renewals_max integer DEFAULT 3 NOT NULL,
-    CONSTRAINT timeout_policies_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
-    CONSTRAINT timeout_policies_check CHECK ((lease_ms >= step_timeout_ms)),
-    CONSTRAINT timeout_policies_check1 CHECK ((execution_timeout_ms >= step_timeout_ms)),
-    CONSTRAINT timeout_policies_execution_timeout_ms_check CHECK ((execution_timeout_ms > 0)),
-    CONSTRAINT timeout_policies_lease_ms_check CHECK ((lease_ms > 0)),
-    CONSTRAINT timeout_policies_renewals_max_check CHECK (((renewals_max >= 0) AND (renewals_max <= 1000))),
-    CONSTRAINT timeout_policies_sla_class_check CHECK ((sla_class = ANY (ARRAY['fast'::text, 'medium'::text, 'long'::text]))),
-    CONSTRAINT timeout_policies_step_timeout_ms_check CHECK ((step_timeout_ms > 0))
-);
-ALTER TABLE ONLY tenure.timeout_policies FORCE ROW LEVEL SECURITY;
-
--- TABLE timeout_policies; Type: COMMENT
-COMMENT ON TABLE tenure.timeout_policies IS 'How long an execution, a step and a lease may take, by SLA class and action class. Rows of tenant 0 are the defaults of the installation; a tenant''s own stand above them.';
 
 -- timeout_policy(integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) RETURNS tenure.timeout_policies
@@ -3399,6 +4294,44 @@ CREATE FUNCTION tenure.tunings_refresh(p_tenant_id integer) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- utf16_rank(text); Type: FUNCTION
+CREATE FUNCTION tenure.utf16_rank(p_text text) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- approval_votes; Type: TABLE
+CREATE TABLE tenure.approval_votes (
+    approval_id uuid NOT NULL,
+    principal text NOT NULL,
+    tenant_id integer NOT NULL,
+    decision text NOT NULL,
+    plan_hash text NOT NULL,
+    comment text,
+    auth_method text NOT NULL,
+    source text,
+    roles text[] DEFAULT '{}'::text[] NOT NULL,
+    level smallint NOT NULL,
+    on_behalf_of text,
+    at timestamp with time zone NOT NULL,
+    auth_makers text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT approval_votes_check CHECK (((decision <> 'reject'::text) OR (comment ~ '\S'::text))),
+    CONSTRAINT approval_votes_decision_check CHECK ((decision = ANY (ARRAY['approve'::text, 'reject'::text]))),
+    CONSTRAINT approval_votes_level_check CHECK (((level >= 1) AND (level <= 3))),
+    CONSTRAINT approval_votes_principal_check CHECK ((principal ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.approval_votes FORCE ROW LEVEL SECURITY;
+
+-- TABLE approval_votes; Type: COMMENT
+COMMENT ON TABLE tenure.approval_votes IS 'Who decided, when, about which hash, proved by what, from where, in which role.';
+
+-- COLUMN approval_votes.auth_makers; Type: COMMENT
+COMMENT ON COLUMN tenure.approval_votes.auth_makers IS 'Who had made the key, or bound the login, by which they came.';
+
+-- vote_trouble(tenure.approvals, tenure.approval_votes, text); Type: FUNCTION
+CREATE FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, p_patience text, OUT trouble text, OUT roles text[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- waiting_take(uuid, integer); Type: FUNCTION
 CREATE FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) RETURNS tenure.run_end
     LANGUAGE plpgsql
@@ -3432,6 +4365,33 @@ CREATE AGGREGATE tenure.chain_hash(bytea, text) (
     STYPE = bytea
 );
 
+-- actions; Type: TABLE
+CREATE TABLE tenure.actions (
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    action_class text NOT NULL,
+    kinds text[],
+    level_min smallint DEFAULT 0 NOT NULL,
+    lock_scope text NOT NULL,
+    payload_restricted boolean DEFAULT false NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    updated_by text NOT NULL,
+    CONSTRAINT actions_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
+    CONSTRAINT actions_kinds_check CHECK ((cardinality(kinds) > 0)),
+    CONSTRAINT actions_level_min_check CHECK (((level_min >= 0) AND (level_min <= 3))),
+    CONSTRAINT actions_lock_scope_check CHECK ((lock_scope = ANY (ARRAY['none'::text, 'target_and_action'::text, 'target'::text]))),
+    CONSTRAINT actions_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT actions_updated_by_check CHECK ((updated_by ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.actions FORCE ROW LEVEL SECURITY;
+
+-- TABLE actions; Type: COMMENT
+COMMENT ON TABLE tenure.actions IS 'Registered actions, by name or glob: the least class, level and lock of every step with the action.';
+
+-- COLUMN actions.kinds; Type: COMMENT
+COMMENT ON COLUMN tenure.actions.kinds IS 'Kinds of jobs that may carry the action, with * for anything. Null: only the kind of its own name.';
+
 -- active; Type: TABLE
 CREATE TABLE tenure.active (
     job_id uuid NOT NULL,
@@ -3449,6 +4409,7 @@ CREATE TABLE tenure.active (
     progress jsonb,
     progress_at timestamp with time zone,
     limited boolean DEFAULT false NOT NULL,
+    fence bigint,
     CONSTRAINT active_attempt_check CHECK ((attempt >= 1)),
     CONSTRAINT active_check CHECK (((run_until IS NULL) OR (started_at IS NOT NULL))),
     CONSTRAINT active_check1 CHECK (((hold_until IS NULL) OR (started_at IS NOT NULL))),
@@ -3458,6 +4419,64 @@ WITH (fillfactor='80', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05
 
 -- TABLE active; Type: COMMENT
 COMMENT ON TABLE tenure.active IS 'Held jobs: leased until started_at is set, then in_progress. A row without a living lease is expired.';
+
+-- COLUMN active.fence; Type: COMMENT
+COMMENT ON COLUMN tenure.active.fence IS 'The fencing number of this run, where its step has another: a later run of a step that locks its target.';
+
+-- anchor_leaves; Type: TABLE
+CREATE TABLE tenure.anchor_leaves (
+    number bigint NOT NULL,
+    place integer NOT NULL,
+    tenant_id integer NOT NULL,
+    execution_id uuid NOT NULL,
+    chain_length integer NOT NULL,
+    chain_hash bytea NOT NULL,
+    CONSTRAINT anchor_leaves_chain_hash_check CHECK ((octet_length(chain_hash) = 32)),
+    CONSTRAINT anchor_leaves_chain_length_check CHECK ((chain_length > 0)),
+    CONSTRAINT anchor_leaves_place_check CHECK ((place >= 0))
+);
+ALTER TABLE ONLY tenure.anchor_leaves FORCE ROW LEVEL SECURITY;
+
+-- TABLE anchor_leaves; Type: COMMENT
+COMMENT ON TABLE tenure.anchor_leaves IS 'The chain heads that a checkpoint covers. Leaves without their checkpoint cannot be committed.';
+
+-- anchor_log; Type: TABLE
+CREATE TABLE tenure.anchor_log (
+    singleton boolean DEFAULT true NOT NULL,
+    installation uuid DEFAULT gen_random_uuid() NOT NULL,
+    walked uuid,
+    walk_began timestamp with time zone,
+    CONSTRAINT anchor_log_singleton_check CHECK (singleton)
+);
+
+-- TABLE anchor_log; Type: COMMENT
+COMMENT ON TABLE tenure.anchor_log IS 'The id under which this installation signs checkpoints, and the place of the walk through all executions.';
+
+-- anchor_pending; Type: TABLE
+CREATE TABLE tenure.anchor_pending (
+    execution_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    seen_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY tenure.anchor_pending FORCE ROW LEVEL SECURITY;
+
+-- TABLE anchor_pending; Type: COMMENT
+COMMENT ON TABLE tenure.anchor_pending IS 'Executions whose chain has grown since the last checkpoint that covers them.';
+
+-- anchor_sinks; Type: TABLE
+CREATE TABLE tenure.anchor_sinks (
+    sink text NOT NULL,
+    number bigint NOT NULL,
+    published_at timestamp with time zone,
+    tried_at timestamp with time zone NOT NULL,
+    error text,
+    CONSTRAINT anchor_sinks_error_check CHECK ((length(error) <= 2000)),
+    CONSTRAINT anchor_sinks_number_check CHECK ((number >= 0)),
+    CONSTRAINT anchor_sinks_sink_check CHECK (((sink ~ '\S'::text) AND (length(sink) <= 1000)))
+);
+
+-- TABLE anchor_sinks; Type: COMMENT
+COMMENT ON TABLE tenure.anchor_sinks IS 'The last checkpoint that each sink outside the database has, as the server reported it that writes there.';
 
 -- approval_rules; Type: TABLE
 CREATE TABLE tenure.approval_rules (
@@ -3478,6 +4497,9 @@ CREATE TABLE tenure.approval_rules (
     note text DEFAULT ''::text NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     updated_by text NOT NULL,
+    actions text[],
+    kinds text[],
+    executors text[],
     CONSTRAINT approval_rules_action_classes_check CHECK ((action_classes <@ ARRAY['read'::text, 'modify'::text, 'deploy'::text])),
     CONSTRAINT approval_rules_expires_seconds_check CHECK (((expires_seconds >= 60) AND (expires_seconds <= 2592000))),
     CONSTRAINT approval_rules_level_check CHECK (((level >= 0) AND (level <= 3))),
@@ -3491,66 +4513,6 @@ ALTER TABLE ONLY tenure.approval_rules FORCE ROW LEVEL SECURITY;
 
 -- TABLE approval_rules; Type: COMMENT
 COMMENT ON TABLE tenure.approval_rules IS 'Who has to allow what: the first rule that matches a step decides about it, the strictest of all steps about the plan.';
-
--- approval_votes; Type: TABLE
-CREATE TABLE tenure.approval_votes (
-    approval_id uuid NOT NULL,
-    principal text NOT NULL,
-    tenant_id integer NOT NULL,
-    decision text NOT NULL,
-    plan_hash text NOT NULL,
-    comment text,
-    auth_method text NOT NULL,
-    source text,
-    roles text[] DEFAULT '{}'::text[] NOT NULL,
-    level smallint NOT NULL,
-    on_behalf_of text,
-    at timestamp with time zone NOT NULL,
-    auth_makers text[] DEFAULT '{}'::text[] NOT NULL,
-    CONSTRAINT approval_votes_check CHECK (((decision <> 'reject'::text) OR (comment ~ '\S'::text))),
-    CONSTRAINT approval_votes_decision_check CHECK ((decision = ANY (ARRAY['approve'::text, 'reject'::text]))),
-    CONSTRAINT approval_votes_level_check CHECK (((level >= 1) AND (level <= 3))),
-    CONSTRAINT approval_votes_principal_check CHECK ((principal ~ '\S'::text))
-);
-ALTER TABLE ONLY tenure.approval_votes FORCE ROW LEVEL SECURITY;
-
--- TABLE approval_votes; Type: COMMENT
-COMMENT ON TABLE tenure.approval_votes IS 'Who decided, when, about which hash, proved by what, from where, in which role.';
-
--- COLUMN approval_votes.auth_makers; Type: COMMENT
-COMMENT ON COLUMN tenure.approval_votes.auth_makers IS 'Who had made the key, or bound the login, by which they came.';
-
--- attempts; Type: TABLE
-CREATE TABLE tenure.attempts (
-    job_id uuid NOT NULL,
-    run integer NOT NULL,
-    tenant_id integer NOT NULL,
-    lane integer NOT NULL,
-    attempt smallint NOT NULL,
-    outcome text NOT NULL,
-    state text NOT NULL,
-    final boolean NOT NULL,
-    token uuid,
-    owner text,
-    holder text,
-    leased_at timestamp with time zone,
-    started_at timestamp with time zone,
-    ended_at timestamp with time zone NOT NULL,
-    next_due timestamp with time zone,
-    actor text NOT NULL,
-    reason text,
-    error_code text,
-    error_class text,
-    error_message text,
-    result jsonb,
-    result_ref text,
-    CONSTRAINT attempts_check CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
-    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL)))
-)
-PARTITION BY RANGE (job_id);
-
--- TABLE attempts; Type: COMMENT
-COMMENT ON TABLE tenure.attempts IS 'Append-only, one row per ended run; the row marked final is the terminal record. An end outside a run takes run + 1, without token. owner: the worker''s own name; holder: the principal it was.';
 
 -- attempts_p0; Type: TABLE
 CREATE TABLE tenure.attempts_p0 (
@@ -3615,8 +4577,9 @@ CREATE TABLE tenure.config_keys (
     CONSTRAINT config_keys_check CHECK ((is_gate = ((value_type = 'boolean'::text) AND (key ~~ '%.enabled'::text)))),
     CONSTRAINT config_keys_check1 CHECK (((value_type <> 'boolean'::text) OR (jsonb_typeof(default_value) = 'boolean'::text))),
     CONSTRAINT config_keys_check2 CHECK (((value_type <> 'integer'::text) OR ((jsonb_typeof(default_value) = 'number'::text) AND (value_min IS NOT NULL) AND (value_max IS NOT NULL)))),
+    CONSTRAINT config_keys_check3 CHECK (((value_type <> 'text'::text) OR (jsonb_typeof(default_value) = 'string'::text))),
     CONSTRAINT config_keys_key_check CHECK ((key ~ '^[a-z0-9_.]+$'::text)),
-    CONSTRAINT config_keys_value_type_check CHECK ((value_type = ANY (ARRAY['boolean'::text, 'integer'::text])))
+    CONSTRAINT config_keys_value_type_check CHECK ((value_type = ANY (ARRAY['boolean'::text, 'integer'::text, 'text'::text])))
 );
 
 -- TABLE config_keys; Type: COMMENT
@@ -3798,6 +4761,7 @@ CREATE TABLE tenure.evidence_keys (
     public_key bytea NOT NULL,
     created_at timestamp with time zone NOT NULL,
     created_by text NOT NULL,
+    is_external boolean DEFAULT false NOT NULL,
     CONSTRAINT evidence_keys_created_by_check CHECK ((created_by ~ '\S'::text)),
     CONSTRAINT evidence_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text)),
     CONSTRAINT evidence_keys_public_key_check CHECK ((octet_length(public_key) = 32))
@@ -3805,7 +4769,24 @@ CREATE TABLE tenure.evidence_keys (
 ALTER TABLE ONLY tenure.evidence_keys FORCE ROW LEVEL SECURITY;
 
 -- TABLE evidence_keys; Type: COMMENT
-COMMENT ON TABLE tenure.evidence_keys IS 'Public keys of evidence; the newest signs. Its secret half is in tenure.secrets, as evidence:<key id>.';
+COMMENT ON TABLE tenure.evidence_keys IS 'Public keys of evidence. The secret half of one is in tenure.secrets, as evidence:<key id>, or outside.';
+
+-- COLUMN evidence_keys.is_external; Type: COMMENT
+COMMENT ON COLUMN tenure.evidence_keys.is_external IS 'Its secret half was never in the database: servers have it in a file or in their environment.';
+
+-- execution_archive_terms; Type: TABLE
+CREATE TABLE tenure.execution_archive_terms (
+    tenant_id integer NOT NULL,
+    term text NOT NULL,
+    value text NOT NULL,
+    ended_at timestamp with time zone NOT NULL,
+    execution_id uuid NOT NULL,
+    CONSTRAINT execution_archive_terms_term_check CHECK ((term = ANY (ARRAY['target'::text, 'requester'::text, 'correlation'::text])))
+);
+ALTER TABLE ONLY tenure.execution_archive_terms FORCE ROW LEVEL SECURITY;
+
+-- TABLE execution_archive_terms; Type: COMMENT
+COMMENT ON TABLE tenure.execution_archive_terms IS 'What archived executions are searched by: their targets, requesters and correlation id.';
 
 -- execution_archives; Type: TABLE
 CREATE TABLE tenure.execution_archives (
@@ -3818,12 +4799,25 @@ CREATE TABLE tenure.execution_archives (
     created_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone NOT NULL,
     archived_at timestamp with time zone NOT NULL,
-    evidence text NOT NULL
+    evidence text NOT NULL,
+    proof jsonb,
+    correlation_id text,
+    targets text[] DEFAULT '{}'::text[] NOT NULL,
+    requesters text[] DEFAULT '{}'::text[] NOT NULL
 );
 ALTER TABLE ONLY tenure.execution_archives FORCE ROW LEVEL SECURITY;
 
 -- TABLE execution_archives; Type: COMMENT
 COMMENT ON TABLE tenure.execution_archives IS 'The signed evidence of executions whose rows are gone.';
+
+-- COLUMN execution_archives.proof; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_archives.proof IS 'The proof that a checkpoint covers its last chain head, if one did when it was archived.';
+
+-- COLUMN execution_archives.targets; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_archives.targets IS 'The targets of its steps, type:ref as in the key of a lock, and type:ref:action for each action at them.';
+
+-- COLUMN execution_archives.requesters; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_archives.requesters IS 'Who asked for it, on whose behalf, and who asked for the executions that it retried.';
 
 -- execution_dead_letters; Type: TABLE
 CREATE TABLE tenure.execution_dead_letters (
@@ -4006,7 +5000,8 @@ CREATE TABLE tenure.jobs (
     created_at timestamp with time zone NOT NULL,
     cleaned_at timestamp with time zone,
     traceparent text DEFAULT tenure.traceparent(),
-    on_lost text
+    on_lost text,
+    origin jsonb
 )
 PARTITION BY RANGE (job_id);
 
@@ -4021,6 +5016,9 @@ COMMENT ON COLUMN tenure.jobs.traceparent IS 'The trace and span it was enqueued
 
 -- COLUMN jobs.on_lost; Type: COMMENT
 COMMENT ON COLUMN tenure.jobs.on_lost IS 'What becomes of a run whose lease ran out or that took too long. Null: the next attempt. fail: it failed with stale_timeout, because nobody knows how far it came.';
+
+-- COLUMN jobs.origin; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.origin IS 'What it runs for: {"step": …} or {"slot": …}, written with the job and kept when it is emptied. Null: a plain job.';
 
 -- ready; Type: TABLE
 CREATE TABLE tenure.ready (
@@ -4100,7 +5098,9 @@ CREATE VIEW tenure.job_queue WITH (security_invoker='true') AS
           ORDER BY e.run DESC
          LIMIT 1) AS last_error_at,
     j.created_at,
-    COALESCE(p.updated_at, j.created_at) AS updated_at
+    COALESCE(p.updated_at, j.created_at) AS updated_at,
+    ((j.origin -> 'step'::text) || jsonb_strip_nulls(jsonb_build_object('target_ref', j.target_ref))) AS step,
+    (j.origin -> 'slot'::text) AS slot
    FROM (( SELECT w.job_id,
             w.state,
             w.due AS scheduled_at,
@@ -4333,7 +5333,8 @@ CREATE TABLE tenure.jobs_p0 (
     created_at timestamp with time zone NOT NULL,
     cleaned_at timestamp with time zone,
     traceparent text DEFAULT tenure.traceparent(),
-    on_lost text
+    on_lost text,
+    origin jsonb
 );
 
 -- keys; Type: TABLE
@@ -4365,7 +5366,7 @@ CREATE TABLE tenure.keys (
     CONSTRAINT keys_note_check CHECK ((length(note) <= 500)),
     CONSTRAINT keys_payload_access_check CHECK ((payload_access = ANY (ARRAY['safe'::text, 'restricted'::text]))),
     CONSTRAINT keys_prefix_check CHECK ((prefix ~ '^[a-z0-9]{8,32}$'::text)),
-    CONSTRAINT keys_roles_check CHECK (((cardinality(roles) > 0) AND (roles <@ ARRAY['viewer'::text, 'producer'::text, 'worker'::text, 'operator'::text, 'approver'::text, 'admin'::text])))
+    CONSTRAINT keys_roles_check CHECK (((cardinality(roles) > 0) AND (roles <@ ARRAY['viewer'::text, 'requester'::text, 'producer'::text, 'worker'::text, 'operator'::text, 'approver'::text, 'admin'::text])))
 );
 ALTER TABLE ONLY tenure.keys FORCE ROW LEVEL SECURITY;
 
@@ -4446,8 +5447,10 @@ END)) STORED NOT NULL,
     reason text,
     acquired_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    section text,
     CONSTRAINT locks_check CHECK ((expires_at > acquired_at)),
     CONSTRAINT locks_check1 CHECK (((execution_id IS NULL) = (step_number IS NULL))),
+    CONSTRAINT locks_check2 CHECK (((section IS NULL) OR (execution_id IS NOT NULL))),
     CONSTRAINT locks_lock_key_check CHECK ((length(lock_key) <= 500)),
     CONSTRAINT locks_owner_check CHECK ((owner ~ '\S'::text))
 )
@@ -4455,6 +5458,9 @@ WITH (fillfactor='80');
 
 -- TABLE locks; Type: COMMENT
 COMMENT ON TABLE tenure.locks IS 'Exclusive hold on a target, or on one action at it; the whole excludes every part. That of a step lasts until the step is over, whatever the clock says; any other until it expires.';
+
+-- COLUMN locks.section; Type: COMMENT
+COMMENT ON COLUMN tenure.locks.section IS 'The section that holds it, until its last step is over; step_number is the step that came last.';
 
 -- logins; Type: TABLE
 CREATE TABLE tenure.logins (
@@ -4530,6 +5536,7 @@ CREATE TABLE tenure.principals (
     created_by text NOT NULL,
     approver_level smallint,
     approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
+    makers text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT principals_approver_level_check CHECK (((approver_level >= 1) AND (approver_level <= 3))),
     CONSTRAINT principals_check CHECK (((kind <> 'agent'::text) OR (approver_level IS NULL))),
     CONSTRAINT principals_created_by_check CHECK ((created_by ~ '\S'::text)),
@@ -4544,6 +5551,9 @@ COMMENT ON TABLE tenure.principals IS 'Who acts: a person, an agent or a service
 
 -- COLUMN principals.approver_level; Type: COMMENT
 COMMENT ON COLUMN tenure.principals.approver_level IS 'Up to which level this principal approves when it comes by a database login; a key has a level of its own.';
+
+-- COLUMN principals.makers; Type: COMMENT
+COMMENT ON COLUMN tenure.principals.makers IS 'Who registered or changed it, and the makers of what they came by: it decides about no plan of theirs.';
 
 -- principals_principal_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.principals ALTER COLUMN principal_id ADD GENERATED ALWAYS AS IDENTITY (
@@ -4770,77 +5780,19 @@ CREATE TABLE tenure.step_needs (
 -- TABLE step_needs; Type: COMMENT
 COMMENT ON TABLE tenure.step_needs IS 'Which step waits for which.';
 
--- steps; Type: TABLE
-CREATE TABLE tenure.steps (
-    execution_id uuid NOT NULL,
-    step_number integer NOT NULL,
+-- step_starts; Type: TABLE
+CREATE TABLE tenure.step_starts (
+    job_id uuid NOT NULL,
+    run integer NOT NULL,
     tenant_id integer NOT NULL,
-    step_id text NOT NULL,
-    action text NOT NULL,
-    action_class text NOT NULL,
-    target_type text NOT NULL,
-    target_ref text NOT NULL,
-    kind text NOT NULL,
-    executor text,
-    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
-    payload_ref text,
-    effects text NOT NULL,
-    attempts_max smallint,
-    timeout_seconds integer NOT NULL,
-    renewals_max integer NOT NULL,
-    lease_seconds integer NOT NULL,
-    priority smallint NOT NULL,
-    approval_level smallint NOT NULL,
-    rule text NOT NULL,
-    approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
-    approval_quorum smallint DEFAULT 1 NOT NULL,
-    approval_seconds integer DEFAULT 86400 NOT NULL,
-    lock_target text,
-    lock_action text,
-    compensation_note text,
-    state text DEFAULT 'waiting'::text NOT NULL,
-    needs_left integer NOT NULL,
-    blocked_order bigint,
-    blocked_at timestamp with time zone,
+    worker text NOT NULL,
+    actor text NOT NULL,
     fence bigint,
-    job_id uuid,
-    dispatches smallint DEFAULT 0 NOT NULL,
-    carried_from uuid,
-    attempt smallint DEFAULT 0 NOT NULL,
-    worker text,
-    queued_at timestamp with time zone,
-    started_at timestamp with time zone,
-    ended_at timestamp with time zone,
-    output_summary jsonb,
-    output_ref text,
-    output_size_bytes integer,
-    error_code text,
-    error_class text,
-    error_message text,
-    verdict_by text,
-    verdict_reason text,
-    duration_ms bigint GENERATED ALWAYS AS (((round((date_part('epoch'::text, (ended_at - started_at)) * (1000000)::double precision)))::bigint / 1000)) STORED,
-    CONSTRAINT steps_goes_on CHECK ((
-CASE
-    WHEN (state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text])) THEN (num_nonnulls(ended_at, blocked_order) = 0)
-    WHEN (state = ANY (ARRAY['running'::text, 'unknown'::text])) THEN ((num_nonnulls(ended_at, blocked_order) = 0) AND (job_id IS NOT NULL))
-    WHEN (state = 'blocked'::text) THEN ((ended_at IS NULL) AND (blocked_order IS NOT NULL))
-    ELSE ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) AND (ended_at IS NOT NULL) AND (blocked_order IS NULL))
-END AND (LEAST(needs_left, (attempt)::integer, (dispatches)::integer, output_size_bytes) >= 0) AND ((attempt <= attempts_max) OR (verdict_by IS NOT NULL) OR (attempts_max IS NULL)) AND (ended_at >= started_at) AND (octet_length((output_summary)::text) <= 10240) AND (length(output_ref) <= 500) AND (octet_length(error_message) <= 4000)))
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
+    started_at timestamp with time zone NOT NULL
+);
 
--- TABLE steps; Type: COMMENT
-COMMENT ON TABLE tenure.steps IS 'One step of a frozen plan: what it is (never changed) and what became of it. It becomes a job when its turn comes.';
-
--- COLUMN steps.approval_quorum; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.approval_quorum IS 'What an approval of the step itself takes, with the roles and the time, as the rules were when the plan was submitted.';
-
--- COLUMN steps.needs_left; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.needs_left IS 'So many of its needs have not succeeded yet.';
-
--- COLUMN steps.fence; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.fence IS 'The fencing number of its lock: greater than that of whoever held the target before.';
+-- TABLE step_starts; Type: COMMENT
+COMMENT ON TABLE tenure.step_starts IS 'Starts of steps while another transaction held their execution: the end or the next tick tells them.';
 
 -- subscriptions_subscription_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.subscriptions ALTER COLUMN subscription_id ADD GENERATED ALWAYS AS IDENTITY (
@@ -4861,6 +5813,23 @@ CREATE TABLE tenure.sweep_cursors (
 
 -- TABLE sweep_cursors; Type: COMMENT
 COMMENT ON TABLE tenure.sweep_cursors IS 'How far the retention sweep has walked through the jobs.';
+
+-- target_types; Type: TABLE
+CREATE TABLE tenure.target_types (
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    case_rule text NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    updated_by text NOT NULL,
+    CONSTRAINT target_types_case_rule_check CHECK ((case_rule = ANY (ARRAY['exact'::text, 'lower'::text]))),
+    CONSTRAINT target_types_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT target_types_updated_by_check CHECK ((updated_by ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.target_types FORCE ROW LEVEL SECURITY;
+
+-- TABLE target_types; Type: COMMENT
+COMMENT ON TABLE tenure.target_types IS 'Types of targets: whether upper and lower case in a reference name two targets (exact) or one (lower).';
 
 -- tenants; Type: TABLE
 CREATE TABLE tenure.tenants (
@@ -4896,6 +5865,21 @@ CREATE VIEW tenure.transitions AS
 -- VIEW transitions; Type: COMMENT
 COMMENT ON VIEW tenure.transitions IS 'The job machine: every legal transition. Any other pair of states is refused.';
 
+-- unbound_logins; Type: TABLE
+CREATE TABLE tenure.unbound_logins (
+    login text NOT NULL,
+    tenant_id integer NOT NULL,
+    unbound_at timestamp with time zone NOT NULL,
+    unbound_by text NOT NULL,
+    makers text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT unbound_logins_login_check CHECK ((login ~ '\S'::text)),
+    CONSTRAINT unbound_logins_unbound_by_check CHECK ((unbound_by ~ '\S'::text))
+);
+ALTER TABLE ONLY tenure.unbound_logins FORCE ROW LEVEL SECURITY;
+
+-- TABLE unbound_logins; Type: COMMENT
+COMMENT ON TABLE tenure.unbound_logins IS 'Logins whose binding was taken away, with who did that: makers until it is bound again.';
+
 -- attempts_p0; Type: TABLE ATTACH
 ALTER TABLE ONLY tenure.attempts ATTACH PARTITION tenure.attempts_p0 FOR VALUES FROM (MINVALUE) TO (...);
 
@@ -4905,9 +5889,37 @@ ALTER TABLE ONLY tenure.events ATTACH PARTITION tenure.events_p0 FOR VALUES FROM
 -- jobs_p0; Type: TABLE ATTACH
 ALTER TABLE ONLY tenure.jobs ATTACH PARTITION tenure.jobs_p0 FOR VALUES FROM (MINVALUE) TO (...);
 
+-- actions actions_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.actions
+    ADD CONSTRAINT actions_pkey PRIMARY KEY (tenant_id, name);
+
 -- active active_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.active
     ADD CONSTRAINT active_pkey PRIMARY KEY (job_id);
+
+-- anchor_cursors anchor_cursors_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.anchor_cursors
+    ADD CONSTRAINT anchor_cursors_pkey PRIMARY KEY (tenant_id);
+
+-- anchor_leaves anchor_leaves_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.anchor_leaves
+    ADD CONSTRAINT anchor_leaves_pkey PRIMARY KEY (number, place);
+
+-- anchor_log anchor_log_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.anchor_log
+    ADD CONSTRAINT anchor_log_pkey PRIMARY KEY (singleton);
+
+-- anchor_pending anchor_pending_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.anchor_pending
+    ADD CONSTRAINT anchor_pending_pkey PRIMARY KEY (execution_id);
+
+-- anchor_sinks anchor_sinks_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.anchor_sinks
+    ADD CONSTRAINT anchor_sinks_pkey PRIMARY KEY (sink);
+
+-- anchors anchors_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.anchors
+    ADD CONSTRAINT anchors_pkey PRIMARY KEY (number);
 
 -- approval_rules approval_rules_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.approval_rules
@@ -4969,6 +5981,10 @@ ALTER TABLE ONLY tenure.event_domains
 ALTER TABLE ONLY tenure.evidence_keys
     ADD CONSTRAINT evidence_keys_pkey PRIMARY KEY (key_id);
 
+-- execution_archive_terms execution_archive_terms_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.execution_archive_terms
+    ADD CONSTRAINT execution_archive_terms_pkey PRIMARY KEY (tenant_id, term, value, ended_at, execution_id);
+
 -- execution_archives execution_archives_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.execution_archives
     ADD CONSTRAINT execution_archives_pkey PRIMARY KEY (execution_id);
@@ -4992,6 +6008,10 @@ ALTER TABLE ONLY tenure.executors
 -- freezes freezes_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.freezes
     ADD CONSTRAINT freezes_pkey PRIMARY KEY (freeze_id);
+
+-- governance_changes governance_changes_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.governance_changes
+    ADD CONSTRAINT governance_changes_pkey PRIMARY KEY (change_id);
 
 -- heartbeats heartbeats_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.heartbeats
@@ -5117,6 +6137,10 @@ ALTER TABLE ONLY tenure.step_needs
 ALTER TABLE ONLY tenure.step_runs
     ADD CONSTRAINT step_runs_pkey PRIMARY KEY (execution_id, step_number, job_id, run);
 
+-- step_starts step_starts_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.step_starts
+    ADD CONSTRAINT step_starts_pkey PRIMARY KEY (job_id, run);
+
 -- steps steps_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.steps
     ADD CONSTRAINT steps_pkey PRIMARY KEY (execution_id, step_number);
@@ -5132,6 +6156,10 @@ ALTER TABLE ONLY tenure.subscriptions
 -- sweep_cursors sweep_cursors_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.sweep_cursors
     ADD CONSTRAINT sweep_cursors_pkey PRIMARY KEY (name);
+
+-- target_types target_types_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.target_types
+    ADD CONSTRAINT target_types_pkey PRIMARY KEY (tenant_id, name);
 
 -- tenants tenants_name_key; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.tenants
@@ -5149,8 +6177,24 @@ ALTER TABLE ONLY tenure.timeout_policies
 ALTER TABLE ONLY tenure.tunings
     ADD CONSTRAINT tunings_pkey PRIMARY KEY (tenant_id);
 
+-- unbound_logins unbound_logins_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.unbound_logins
+    ADD CONSTRAINT unbound_logins_pkey PRIMARY KEY (login);
+
 -- active_limited; Type: INDEX
 CREATE INDEX active_limited ON tenure.active USING btree (lane) WHERE limited;
+
+-- anchor_leaves_execution; Type: INDEX
+CREATE INDEX anchor_leaves_execution ON tenure.anchor_leaves USING btree (execution_id, number);
+
+-- anchor_pending_seen; Type: INDEX
+CREATE INDEX anchor_pending_seen ON tenure.anchor_pending USING btree (seen_at, execution_id);
+
+-- anchors_key_id; Type: INDEX
+CREATE INDEX anchors_key_id ON tenure.anchors USING btree (key_id);
+
+-- anchors_leaves; Type: INDEX
+CREATE INDEX anchors_leaves ON tenure.anchors USING btree (at) WHERE (leaf_hashes IS NOT NULL);
 
 -- approval_votes_principal; Type: INDEX
 CREATE INDEX approval_votes_principal ON tenure.approval_votes USING btree (tenant_id, principal, at);
@@ -5234,7 +6278,7 @@ CREATE INDEX events_subject ON ONLY tenure.events USING btree (tenant_id, subjec
 CREATE INDEX events_p0_tenant_id_subject_at_idx ON tenure.events_p0 USING btree (tenant_id, subject, at) WHERE (subject IS NOT NULL);
 
 -- execution_archives_tenant; Type: INDEX
-CREATE INDEX execution_archives_tenant ON tenure.execution_archives USING btree (tenant_id, ended_at);
+CREATE INDEX execution_archives_tenant ON tenure.execution_archives USING btree (tenant_id, ended_at, execution_id);
 
 -- execution_dead_letters_closed; Type: INDEX
 CREATE INDEX execution_dead_letters_closed ON tenure.execution_dead_letters USING btree (tenant_id, triaged_at) WHERE (triage_status = 'closed'::text);
@@ -5243,7 +6287,7 @@ CREATE INDEX execution_dead_letters_closed ON tenure.execution_dead_letters USIN
 CREATE INDEX execution_dead_letters_failed_at ON tenure.execution_dead_letters USING btree (tenant_id, failed_at);
 
 -- execution_events_kind; Type: INDEX
-CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenant_id, kind, at) WHERE (kind <> ALL (ARRAY['step_started'::text, 'step_completed'::text]));
+CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenant_id, kind, at) WHERE (kind <> ALL (ARRAY['step_queued'::text, 'step_started'::text, 'step_completed'::text]));
 
 -- execution_events_progress; Type: INDEX
 CREATE INDEX execution_events_progress ON tenure.execution_events USING btree (execution_id, step_number) WHERE (kind = 'step_progress'::text);
@@ -5280,6 +6324,9 @@ CREATE INDEX executions_timed_out ON tenure.executions USING btree (tenant_id, e
 
 -- freezes_in_force; Type: INDEX
 CREATE UNIQUE INDEX freezes_in_force ON tenure.freezes USING btree (tenant_id) WHERE (ended_at IS NULL);
+
+-- governance_changes_tenant; Type: INDEX
+CREATE INDEX governance_changes_tenant ON tenure.governance_changes USING btree (tenant_id, proposed_at);
 
 -- heartbeats_executor_kind; Type: INDEX
 CREATE INDEX heartbeats_executor_kind ON tenure.heartbeats USING btree (executor_kind, last_tick_at);
@@ -5325,6 +6372,9 @@ CREATE INDEX locks_expires_at ON tenure.locks USING btree (expires_at);
 
 -- locks_lock_key; Type: INDEX
 CREATE UNIQUE INDEX locks_lock_key ON tenure.locks USING btree (lock_key);
+
+-- locks_section; Type: INDEX
+CREATE INDEX locks_section ON tenure.locks USING btree (execution_id) WHERE (section IS NOT NULL);
 
 -- locks_step; Type: INDEX
 CREATE INDEX locks_step ON tenure.locks USING btree (execution_id, step_number);
@@ -5389,6 +6439,9 @@ CREATE INDEX step_marks_tenant ON tenure.step_marks USING btree (tenant_id, at);
 -- step_needs_step; Type: INDEX
 CREATE INDEX step_needs_step ON tenure.step_needs USING btree (step_number, execution_id);
 
+-- step_starts_tenant; Type: INDEX
+CREATE INDEX step_starts_tenant ON tenure.step_starts USING btree (tenant_id, started_at);
+
 -- steps_blocked; Type: INDEX
 CREATE INDEX steps_blocked ON tenure.steps USING btree (tenant_id, lock_target, priority DESC, blocked_order) WHERE (blocked_order IS NOT NULL);
 
@@ -5398,11 +6451,17 @@ CREATE UNIQUE INDEX steps_job ON tenure.steps USING btree (job_id) WHERE (job_id
 -- steps_kind; Type: INDEX
 CREATE INDEX steps_kind ON tenure.steps USING btree (tenant_id, kind, queued_at) WHERE (queued_at IS NOT NULL);
 
+-- steps_section; Type: INDEX
+CREATE INDEX steps_section ON tenure.steps USING btree (execution_id, section) WHERE (section IS NOT NULL);
+
 -- steps_target; Type: INDEX
 CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action);
 
 -- steps_timed_out; Type: INDEX
 CREATE INDEX steps_timed_out ON tenure.steps USING btree (tenant_id, execution_id) WHERE (error_code = 'timed_out'::text);
+
+-- unbound_logins_tenant_id; Type: INDEX
+CREATE INDEX unbound_logins_tenant_id ON tenure.unbound_logins USING btree (tenant_id);
 
 -- attempts_p0_pkey; Type: INDEX ATTACH
 ALTER INDEX tenure.attempts_pkey ATTACH PARTITION tenure.attempts_p0_pkey;
@@ -5431,6 +6490,15 @@ ALTER INDEX tenure.jobs_pkey ATTACH PARTITION tenure.jobs_p0_pkey;
 -- jobs_p0_workflow_id_idx; Type: INDEX ATTACH
 ALTER INDEX tenure.jobs_workflow_id ATTACH PARTITION tenure.jobs_p0_workflow_id_idx;
 
+-- anchor_leaves anchor_leaves_frozen; Type: TRIGGER
+CREATE TRIGGER anchor_leaves_frozen BEFORE UPDATE ON tenure.anchor_leaves FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- anchors anchors_frozen; Type: TRIGGER
+CREATE TRIGGER anchors_frozen BEFORE UPDATE OF number, at, installation, previous, leaf_count, root, key_id, signature, hash ON tenure.anchors FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- anchors anchors_kept; Type: TRIGGER
+CREATE TRIGGER anchors_kept BEFORE DELETE ON tenure.anchors FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
 -- approval_votes approval_votes_check; Type: TRIGGER
 CREATE TRIGGER approval_votes_check BEFORE INSERT ON tenure.approval_votes FOR EACH ROW EXECUTE FUNCTION tenure.approval_votes_check();
 
@@ -5451,6 +6519,9 @@ CREATE TRIGGER attempts_only_amended BEFORE UPDATE ON tenure.attempts FOR EACH R
 
 -- events events_never_change; Type: TRIGGER
 CREATE TRIGGER events_never_change BEFORE DELETE OR UPDATE ON tenure.events FOR EACH ROW EXECUTE FUNCTION tenure.events_never_change();
+
+-- execution_archive_terms execution_archive_terms_frozen; Type: TRIGGER
+CREATE TRIGGER execution_archive_terms_frozen BEFORE UPDATE ON tenure.execution_archive_terms FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
 
 -- execution_archives execution_archives_frozen; Type: TRIGGER
 CREATE TRIGGER execution_archives_frozen BEFORE UPDATE ON tenure.execution_archives FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
@@ -5475,6 +6546,12 @@ CREATE TRIGGER executions_shape AFTER INSERT OR UPDATE OF purpose, plan_hash, id
 
 -- executions executions_stand; Type: TRIGGER
 CREATE TRIGGER executions_stand AFTER INSERT OR UPDATE OF state, parked, stopping, stopped_by, reason_code, last_transition_by, error_class, error_message, result_summary, created_at, started_at, ended_at, cancelled_at, cancelled_by ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.executions_stand();
+
+-- governance_changes governance_changes_kept; Type: TRIGGER
+CREATE TRIGGER governance_changes_kept BEFORE DELETE ON tenure.governance_changes FOR EACH ROW EXECUTE FUNCTION tenure.governance_changes_kept();
+
+-- governance_changes governance_changes_move; Type: TRIGGER
+CREATE TRIGGER governance_changes_move BEFORE UPDATE ON tenure.governance_changes FOR EACH ROW EXECUTE FUNCTION tenure.governance_changes_move();
 
 -- heartbeats heartbeats_only_executors; Type: TRIGGER
 CREATE TRIGGER heartbeats_only_executors BEFORE INSERT OR UPDATE OF executor_kind ON tenure.heartbeats FOR EACH ROW EXECUTE FUNCTION tenure.heartbeats_only_executors();
@@ -5502,6 +6579,22 @@ CREATE TRIGGER step_runs_kept BEFORE DELETE ON tenure.step_runs FOR EACH ROW EXE
 
 -- steps steps_shape; Type: TRIGGER
 CREATE TRIGGER steps_shape AFTER INSERT OR UPDATE OF step_number, step_id, action, action_class, target_type, target_ref, payload, effects, attempts_max, timeout_seconds, renewals_max, lease_seconds, approval_level, rule, approval_quorum, approval_seconds, lock_target, lock_action ON tenure.steps FOR EACH ROW EXECUTE FUNCTION tenure.steps_shape();
+
+-- actions actions_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.actions
+    ADD CONSTRAINT actions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- anchor_cursors anchor_cursors_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.anchor_cursors
+    ADD CONSTRAINT anchor_cursors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- anchor_leaves anchor_leaves_number_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.anchor_leaves
+    ADD CONSTRAINT anchor_leaves_number_fkey FOREIGN KEY (number) REFERENCES tenure.anchors(number) DEFERRABLE INITIALLY DEFERRED;
+
+-- anchors anchors_key_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.anchors
+    ADD CONSTRAINT anchors_key_id_fkey FOREIGN KEY (key_id) REFERENCES tenure.evidence_keys(key_id);
 
 -- approval_rules approval_rules_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.approval_rules
@@ -5542,6 +6635,10 @@ ALTER TABLE ONLY tenure.executions
 -- freezes freezes_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.freezes
     ADD CONSTRAINT freezes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- governance_changes governance_changes_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.governance_changes
+    ADD CONSTRAINT governance_changes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
 -- heartbeats heartbeats_executor_kind_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.heartbeats
@@ -5607,6 +6704,10 @@ ALTER TABLE ONLY tenure.step_runs
 ALTER TABLE ONLY tenure.subscriptions
     ADD CONSTRAINT subscriptions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- target_types target_types_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.target_types
+    ADD CONSTRAINT target_types_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
 -- timeout_policies timeout_policies_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.timeout_policies
     ADD CONSTRAINT timeout_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
@@ -5615,8 +6716,24 @@ ALTER TABLE ONLY tenure.timeout_policies
 ALTER TABLE ONLY tenure.tunings
     ADD CONSTRAINT tunings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- unbound_logins unbound_logins_tenant_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.unbound_logins
+    ADD CONSTRAINT unbound_logins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
+
+-- actions; Type: ROW SECURITY
+ALTER TABLE tenure.actions ENABLE ROW LEVEL SECURITY;
+
 -- active; Type: ROW SECURITY
 ALTER TABLE tenure.active ENABLE ROW LEVEL SECURITY;
+
+-- anchor_cursors; Type: ROW SECURITY
+ALTER TABLE tenure.anchor_cursors ENABLE ROW LEVEL SECURITY;
+
+-- anchor_leaves; Type: ROW SECURITY
+ALTER TABLE tenure.anchor_leaves ENABLE ROW LEVEL SECURITY;
+
+-- anchor_pending; Type: ROW SECURITY
+ALTER TABLE tenure.anchor_pending ENABLE ROW LEVEL SECURITY;
 
 -- approval_rules; Type: ROW SECURITY
 ALTER TABLE tenure.approval_rules ENABLE ROW LEVEL SECURITY;
@@ -5654,6 +6771,9 @@ ALTER TABLE tenure.events_p0 ENABLE ROW LEVEL SECURITY;
 -- evidence_keys; Type: ROW SECURITY
 ALTER TABLE tenure.evidence_keys ENABLE ROW LEVEL SECURITY;
 
+-- execution_archive_terms; Type: ROW SECURITY
+ALTER TABLE tenure.execution_archive_terms ENABLE ROW LEVEL SECURITY;
+
 -- execution_archives; Type: ROW SECURITY
 ALTER TABLE tenure.execution_archives ENABLE ROW LEVEL SECURITY;
 
@@ -5668,6 +6788,9 @@ ALTER TABLE tenure.executions ENABLE ROW LEVEL SECURITY;
 
 -- freezes; Type: ROW SECURITY
 ALTER TABLE tenure.freezes ENABLE ROW LEVEL SECURITY;
+
+-- governance_changes; Type: ROW SECURITY
+ALTER TABLE tenure.governance_changes ENABLE ROW LEVEL SECURITY;
 
 -- heartbeats; Type: ROW SECURITY
 ALTER TABLE tenure.heartbeats ENABLE ROW LEVEL SECURITY;
@@ -5705,9 +6828,21 @@ ALTER TABLE tenure.logins ENABLE ROW LEVEL SECURITY;
 -- offers; Type: ROW SECURITY
 ALTER TABLE tenure.offers ENABLE ROW LEVEL SECURITY;
 
+-- actions own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.actions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- active own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.active FOR SELECT USING ((lane IN ( SELECT l.lane
    FROM tenure.lanes l)));
+
+-- anchor_cursors own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.anchor_cursors USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- anchor_leaves own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.anchor_leaves USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- anchor_pending own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.anchor_pending USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- approval_rules own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.approval_rules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -5737,6 +6872,9 @@ CREATE POLICY own_tenant ON tenure.deliveries USING (((tenant_id = ( SELECT tenu
 -- events own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.events FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- execution_archive_terms own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.execution_archive_terms USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- execution_archives own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.execution_archives USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
@@ -5751,6 +6889,9 @@ CREATE POLICY own_tenant ON tenure.executions USING (((tenant_id = ( SELECT tenu
 
 -- freezes own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.freezes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- governance_changes own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.governance_changes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- heartbeats own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.heartbeats USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -5804,14 +6945,20 @@ CREATE POLICY own_tenant ON tenure.step_needs USING (((tenant_id = ( SELECT tenu
 -- step_runs own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.step_runs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- step_starts own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.step_starts USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- steps own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.steps USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- subscriptions own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.subscriptions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- target_types own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.target_types USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- tenants own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.tenants FOR SELECT TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer USING ((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)));
+CREATE POLICY own_tenant ON tenure.tenants FOR SELECT TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer USING ((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)));
 
 -- timeout_policies own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.timeout_policies USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant) OR (tenant_id = 0))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -5836,6 +6983,9 @@ CREATE POLICY owner_sees_all ON tenure.secrets TO tenure_owner USING (true) WITH
 
 -- tenants owner_sees_all; Type: POLICY
 CREATE POLICY owner_sees_all ON tenure.tenants TO tenure_owner USING (true) WITH CHECK (true);
+
+-- unbound_logins owner_sees_all; Type: POLICY
+CREATE POLICY owner_sees_all ON tenure.unbound_logins TO tenure_owner USING (true) WITH CHECK (true);
 
 -- planned_slots; Type: ROW SECURITY
 ALTER TABLE tenure.planned_slots ENABLE ROW LEVEL SECURITY;
@@ -5870,11 +7020,17 @@ ALTER TABLE tenure.step_needs ENABLE ROW LEVEL SECURITY;
 -- step_runs; Type: ROW SECURITY
 ALTER TABLE tenure.step_runs ENABLE ROW LEVEL SECURITY;
 
+-- step_starts; Type: ROW SECURITY
+ALTER TABLE tenure.step_starts ENABLE ROW LEVEL SECURITY;
+
 -- steps; Type: ROW SECURITY
 ALTER TABLE tenure.steps ENABLE ROW LEVEL SECURITY;
 
 -- subscriptions; Type: ROW SECURITY
 ALTER TABLE tenure.subscriptions ENABLE ROW LEVEL SECURITY;
+
+-- target_types; Type: ROW SECURITY
+ALTER TABLE tenure.target_types ENABLE ROW LEVEL SECURITY;
 
 -- tenants; Type: ROW SECURITY
 ALTER TABLE tenure.tenants ENABLE ROW LEVEL SECURITY;
@@ -5885,19 +7041,122 @@ ALTER TABLE tenure.timeout_policies ENABLE ROW LEVEL SECURITY;
 -- tunings; Type: ROW SECURITY
 ALTER TABLE tenure.tunings ENABLE ROW LEVEL SECURITY;
 
+-- unbound_logins; Type: ROW SECURITY
+ALTER TABLE tenure.unbound_logins ENABLE ROW LEVEL SECURITY;
+
 -- SCHEMA tenure; Type: ACL; Schema: -; Owner: -
-GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) TO tenure_server;
 
+-- FUNCTION action_default(p_tenant_id integer, OUT is_open boolean, OUT action_class text, OUT level_min integer, OUT lock_scope text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_default(p_tenant_id integer, OUT is_open boolean, OUT action_class text, OUT level_min integer, OUT lock_scope text) FROM PUBLIC;
+
+-- FUNCTION action_delete(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_delete(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.action_delete(p_name text) TO tenure_server, tenure_admin;
+
+-- FUNCTION action_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.action_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION action_match(p_tenant_id integer, p_action text, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_match(p_tenant_id integer, p_action text, p_kind text) FROM PUBLIC;
+
+-- FUNCTION action_set(p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_set(p_name text, p_spec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.action_set(p_name text, p_spec jsonb) TO tenure_server, tenure_admin;
+
+-- FUNCTION action_show(p_action text, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_show(p_action text, p_kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.action_show(p_action text, p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION action_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb) FROM PUBLIC;
+
 -- FUNCTION acts_as(p_role text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.acts_as(p_role text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea) TO tenure_server;
+
+-- FUNCTION anchor_begin(p_key_id text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_begin(p_key_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_begin(p_key_id text) TO tenure_server;
+
+-- FUNCTION anchor_collect(p_rows_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_collect(p_rows_max integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_collect(p_rows_max integer) TO tenure_server;
+
+-- FUNCTION anchor_covers(p_execution_id uuid, p_chain_length integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_covers(p_execution_id uuid, p_chain_length integer) FROM PUBLIC;
+
+-- FUNCTION anchor_due(p_now timestamp with time zone, OUT due boolean, OUT daily boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_due(p_now timestamp with time zone, OUT due boolean, OUT daily boolean) FROM PUBLIC;
+
+-- FUNCTION anchor_hash(p_anchor tenure.anchors); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_hash(p_anchor tenure.anchors) FROM PUBLIC;
+
+-- FUNCTION anchor_heads(p_number bigint, p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_heads(p_number bigint, p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION anchor_leaf_hash(p_tenant text, p_execution_id uuid, p_chain_length integer, p_chain_hash bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_leaf_hash(p_tenant text, p_execution_id uuid, p_chain_length integer, p_chain_hash bytea) FROM PUBLIC;
+
+-- FUNCTION anchor_line(p_anchor tenure.anchors, p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_line(p_anchor tenure.anchors, p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION anchor_list(p_after bigint, p_limit integer, p_heads boolean, p_newest boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_list(p_after bigint, p_limit integer, p_heads boolean, p_newest boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_list(p_after bigint, p_limit integer, p_heads boolean, p_newest boolean) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION anchor_next(p_at timestamp with time zone, p_key_id text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_next(p_at timestamp with time zone, p_key_id text) FROM PUBLIC;
+
+-- FUNCTION anchor_proof(p_execution_id uuid, p_number bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_proof(p_execution_id uuid, p_number bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_proof(p_execution_id uuid, p_number bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION anchor_proof_of(p_execution_id uuid, p_number bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_proof_of(p_execution_id uuid, p_number bigint) FROM PUBLIC;
+
+-- FUNCTION anchor_published(p_sink text, p_number bigint, p_error text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_published(p_sink text, p_number bigint, p_error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_published(p_sink text, p_number bigint, p_error text) TO tenure_server;
+
+-- FUNCTION anchor_scan(p_cursor tenure.anchor_cursors, p_now timestamp with time zone, p_epoch integer, p_xmin xid8, p_rows_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_scan(p_cursor tenure.anchor_cursors, p_now timestamp with time zone, p_epoch integer, p_xmin xid8, p_rows_max integer) FROM PUBLIC;
+
+-- FUNCTION anchor_show(p_number bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_show(p_number bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_show(p_number bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION anchor_status(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_status() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_status() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION anchor_sweep(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_sweep(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.anchor_sweep(p_limit integer) TO tenure_server;
+
+-- FUNCTION anchor_text(p_anchor tenure.anchors); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_text(p_anchor tenure.anchors) FROM PUBLIC;
+
+-- FUNCTION anchor_time(p_at timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_time(p_at timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION anchor_walk(p_now timestamp with time zone, p_restart boolean, p_rows_max integer, OUT more boolean, OUT rewritten jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_walk(p_now timestamp with time zone, p_restart boolean, p_rows_max integer, OUT more boolean, OUT rewritten jsonb) FROM PUBLIC;
 
 -- FUNCTION approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) FROM PUBLIC;
+
+-- FUNCTION approval_asked(p_approval_id uuid, p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_asked(p_approval_id uuid, p_execution tenure.executions) FROM PUBLIC;
 
 -- FUNCTION approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text) FROM PUBLIC;
@@ -5905,7 +7164,7 @@ GRANT ALL ON FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text
 
 -- FUNCTION approval_list(p_execution_id uuid, p_state text, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION text_hash(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.text_hash(p_text text) FROM PUBLIC;
@@ -5919,28 +7178,37 @@ GRANT ALL ON FUNCTION tenure.approval_rule_delete(p_name text) TO tenure_server,
 
 -- FUNCTION approval_rule_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_rule_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.approval_rule_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.approval_rule_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION approval_rule_set(p_name text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.approval_rule_set(p_name text, p_spec jsonb) TO tenure_server, tenure_admin;
 
+-- FUNCTION approval_rule_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_rule_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb) FROM PUBLIC;
+
 -- FUNCTION approval_show(p_approval_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_show(p_approval_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.approval_show(p_approval_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.approval_show(p_approval_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION approval_trouble(p_approval tenure.approvals, p_patience text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_trouble(p_approval tenure.approvals, p_patience text) FROM PUBLIC;
 
 -- FUNCTION approval_votes_check(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_votes_check() FROM PUBLIC;
 
 -- FUNCTION approval_votes_of(p_approval_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_votes_of(p_approval_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.approval_votes_of(p_approval_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.approval_votes_of(p_approval_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION approvals_move(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approvals_move() FROM PUBLIC;
 
 -- FUNCTION approver(p_caller tenure.caller_identity, OUT level integer, OUT roles text[], OUT auth_method text, OUT source text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approver(p_caller tenure.caller_identity, OUT level integer, OUT roles text[], OUT auth_method text, OUT source text) FROM PUBLIC;
+
+-- FUNCTION approvers_changed(p_now timestamp with time zone, p_names text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approvers_changed(p_now timestamp with time zone, p_names text[]) FROM PUBLIC;
 
 -- FUNCTION are_clean(p_payloads json[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.are_clean(p_payloads json[]) FROM PUBLIC;
@@ -5959,7 +7227,13 @@ REVOKE ALL ON FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer,
 
 -- FUNCTION caller(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.caller() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.caller() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.caller() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION canonical_number(p_number numeric); Type: ACL
+REVOKE ALL ON FUNCTION tenure.canonical_number(p_number numeric) FROM PUBLIC;
+
+-- FUNCTION canonical_text(p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.canonical_text(p_value jsonb) FROM PUBLIC;
 
 -- FUNCTION chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) FROM PUBLIC;
@@ -5969,6 +7243,12 @@ REVOKE ALL ON FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text
 
 -- FUNCTION check_acted_for(p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_acted_for(p_on_behalf_of text) FROM PUBLIC;
+
+-- FUNCTION check_action(p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_action(p_name text, p_spec jsonb) FROM PUBLIC;
+
+-- FUNCTION check_actions(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_actions(p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION check_actor(p_what text, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_actor(p_what text, p_name text) FROM PUBLIC;
@@ -5991,6 +7271,12 @@ REVOKE ALL ON FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identi
 -- FUNCTION check_event_kind(p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_event_kind(p_kind text) FROM PUBLIC;
 
+-- FUNCTION check_every_tenant(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_every_tenant() FROM PUBLIC;
+
+-- FUNCTION check_evidence_key(p_key_id text, p_public_key bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_evidence_key(p_key_id text, p_public_key bytea) FROM PUBLIC;
+
 -- FUNCTION check_executor(p_executor text, p_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_executor(p_executor text, p_of text) FROM PUBLIC;
 
@@ -5999,6 +7285,9 @@ REVOKE ALL ON FUNCTION tenure.check_fences(p_parts text[], p_fences bigint[]) FR
 
 -- FUNCTION check_gate(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) FROM PUBLIC;
+
+-- FUNCTION check_governing(p_caller tenure.caller_identity, p_value jsonb, p_old boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_governing(p_caller tenure.caller_identity, p_value jsonb, p_old boolean) FROM PUBLIC;
 
 -- FUNCTION check_held(p_job_id uuid, p_status text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_held(p_job_id uuid, p_status text) FROM PUBLIC;
@@ -6015,6 +7304,12 @@ REVOKE ALL ON FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id intege
 -- FUNCTION check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint) FROM PUBLIC;
 
+-- FUNCTION check_lock_keys(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_lock_keys(p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION check_look_alikes(p_tenant_id integer, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_look_alikes(p_tenant_id integer, p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) FROM PUBLIC;
 
@@ -6024,9 +7319,12 @@ REVOKE ALL ON FUNCTION tenure.check_name(p_what text, p_name text) FROM PUBLIC;
 -- FUNCTION check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) FROM PUBLIC;
 
+-- FUNCTION check_note(p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_note(p_value jsonb) FROM PUBLIC;
+
 -- FUNCTION check_number(p_what text, p_value bigint, p_min bigint, p_max bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION check_numbers(p_what text, p_value jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_numbers(p_what text, p_value jsonb) FROM PUBLIC;
@@ -6037,8 +7335,8 @@ REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FRO
 -- FUNCTION check_payload(p_what text, p_payload json, p_bytes_max bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) FROM PUBLIC;
 
--- FUNCTION check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb) FROM PUBLIC;
+-- FUNCTION check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_steps tenure.plan_step[], p_window jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_plan_here(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plan jsonb, p_steps tenure.plan_step[], p_window jsonb) FROM PUBLIC;
 
 -- FUNCTION check_reader(p_sub tenure.subscriptions); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_reader(p_sub tenure.subscriptions) FROM PUBLIC;
@@ -6046,17 +7344,38 @@ REVOKE ALL ON FUNCTION tenure.check_reader(p_sub tenure.subscriptions) FROM PUBL
 -- FUNCTION check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) FROM PUBLIC;
 
+-- FUNCTION check_repeatable(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_repeatable(p_tenant_id integer, p_kind text) FROM PUBLIC;
+
 -- FUNCTION check_reserved(p_source_systems text[], p_keys text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_reserved(p_source_systems text[], p_keys text[]) FROM PUBLIC;
 
+-- FUNCTION check_retry(p_caller tenure.caller_identity, p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.executions) FROM PUBLIC;
+
+-- FUNCTION check_rule(p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_rule(p_name text, p_spec jsonb) FROM PUBLIC;
+
+-- FUNCTION check_second_admin(p_caller tenure.caller_identity, p_change tenure.governance_changes, p_makers text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_second_admin(p_caller tenure.caller_identity, p_change tenure.governance_changes, p_makers text[]) FROM PUBLIC;
+
 -- FUNCTION check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text) FROM PUBLIC;
 
 -- FUNCTION check_targets(p_tenant_id integer, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_targets(p_tenant_id integer, p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION check_tenant(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_tenant(p_tenant_id integer) FROM PUBLIC;
+
+-- FUNCTION check_texts(p_field text, p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_texts(p_field text, p_value jsonb) FROM PUBLIC;
+
+-- FUNCTION check_verdict(p_caller tenure.caller_identity, p_execution tenure.executions, p_verdict text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_verdict(p_caller tenure.caller_identity, p_execution tenure.executions, p_verdict text, p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION check_webhook_url(p_url text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_webhook_url(p_url text) FROM PUBLIC;
@@ -6067,8 +7386,8 @@ REVOKE ALL ON FUNCTION tenure.check_window(p_window jsonb) FROM PUBLIC;
 -- FUNCTION check_word(p_code text, p_what text, p_value text, p_allowed text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) FROM PUBLIC;
 
--- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT more boolean); Type: ACL
-REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT more boolean) FROM PUBLIC;
+-- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT stepped boolean[], OUT more boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT stepped boolean[], OUT more boolean) FROM PUBLIC;
 
 -- FUNCTION claim_marked(p_caller tenure.caller_identity, p_executor text, p_lane_after integer, p_last smallint, p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.claim_marked(p_caller tenure.caller_identity, p_executor text, p_lane_after integer, p_last smallint, p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
@@ -6081,11 +7400,11 @@ REVOKE ALL ON FUNCTION tenure.clock_stood(p_execution tenure.executions, p_from 
 
 -- FUNCTION config_get(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_get(p_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.config_get(p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.config_get(p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION config_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.config_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.config_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION config_lock(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_lock(p_tenant_id integer) FROM PUBLIC;
@@ -6094,12 +7413,15 @@ REVOKE ALL ON FUNCTION tenure.config_lock(p_tenant_id integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
+-- FUNCTION config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb) FROM PUBLIC;
+
 -- FUNCTION current_epoch(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.current_epoch() FROM PUBLIC;
 
 -- FUNCTION current_tenant(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.current_tenant() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.current_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.current_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION cursor_parts(p_cursor text, OUT epoch integer, OUT txid xid8, OUT seq bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.cursor_parts(p_cursor text, OUT epoch integer, OUT txid xid8, OUT seq bigint) FROM PUBLIC;
@@ -6112,7 +7434,7 @@ REVOKE ALL ON FUNCTION tenure.cut_text(p_text text, p_bytes_max integer) FROM PU
 
 -- FUNCTION dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) FROM PUBLIC;
@@ -6123,116 +7445,116 @@ REVOKE ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) 
 GRANT ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator;
 
 -- COLUMN dead_letters.dead_letter_id; Type: ACL
-GRANT SELECT(dead_letter_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(dead_letter_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.tenant_id; Type: ACL
-GRANT SELECT(tenant_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(tenant_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.job_id; Type: ACL
-GRANT SELECT(job_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(job_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.run; Type: ACL
-GRANT SELECT(run) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(run) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.kind; Type: ACL
-GRANT SELECT(kind) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(kind) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.executor; Type: ACL
-GRANT SELECT(executor) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(executor) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.event_domain; Type: ACL
-GRANT SELECT(event_domain) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(event_domain) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.priority; Type: ACL
-GRANT SELECT(priority) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(priority) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.attempts; Type: ACL
-GRANT SELECT(attempts) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(attempts) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.attempts_max; Type: ACL
-GRANT SELECT(attempts_max) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(attempts_max) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.payload_classification; Type: ACL
-GRANT SELECT(payload_classification) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(payload_classification) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.source_ref; Type: ACL
-GRANT SELECT(source_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(source_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.target_ref; Type: ACL
-GRANT SELECT(target_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(target_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.payload_ref; Type: ACL
-GRANT SELECT(payload_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(payload_ref) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.idempotency_key; Type: ACL
-GRANT SELECT(idempotency_key) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(idempotency_key) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.affinity_key; Type: ACL
-GRANT SELECT(affinity_key) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(affinity_key) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.correlation_id; Type: ACL
-GRANT SELECT(correlation_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(correlation_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.parent_job_id; Type: ACL
-GRANT SELECT(parent_job_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(parent_job_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.workflow_id; Type: ACL
-GRANT SELECT(workflow_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(workflow_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.run_id; Type: ACL
-GRANT SELECT(run_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(run_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.source_system; Type: ACL
-GRANT SELECT(source_system) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(source_system) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.actor; Type: ACL
-GRANT SELECT(actor) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(actor) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.job_created_at; Type: ACL
-GRANT SELECT(job_created_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(job_created_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.final_error; Type: ACL
-GRANT SELECT(final_error) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(final_error) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.error_code; Type: ACL
-GRANT SELECT(error_code) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(error_code) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.error_class; Type: ACL
-GRANT SELECT(error_class) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(error_class) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.fingerprint; Type: ACL
-GRANT SELECT(fingerprint) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(fingerprint) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.moved_at; Type: ACL
-GRANT SELECT(moved_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(moved_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.moved_by; Type: ACL
-GRANT SELECT(moved_by) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(moved_by) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.triage_status; Type: ACL
-GRANT SELECT(triage_status) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(triage_status) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.triage_note; Type: ACL
-GRANT SELECT(triage_note) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(triage_note) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.triaged_at; Type: ACL
-GRANT SELECT(triaged_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(triaged_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.triaged_by; Type: ACL
-GRANT SELECT(triaged_by) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(triaged_by) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.replayed_as; Type: ACL
-GRANT SELECT(replayed_as) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(replayed_as) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN dead_letters.replayed_at; Type: ACL
-GRANT SELECT(replayed_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(replayed_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION dead_letter_row(p_dead_letter_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_row(p_dead_letter_id uuid) FROM PUBLIC;
 
 -- FUNCTION dead_letter_show(p_dead_letter_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) FROM PUBLIC;
@@ -6254,7 +7576,7 @@ GRANT ALL ON FUNCTION tenure.delivery_end(p_delivery_ids uuid[], p_attempts inte
 
 -- FUNCTION delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION delivery_retry(p_delivery_id uuid, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.delivery_retry(p_delivery_id uuid, p_on_behalf_of text) FROM PUBLIC;
@@ -6266,7 +7588,7 @@ GRANT ALL ON FUNCTION tenure.delivery_sweep(p_limit integer) TO tenure_server, t
 
 -- FUNCTION doctor(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.doctor() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.doctor() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.doctor() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION emit(p_at timestamp with time zone, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb) FROM PUBLIC;
@@ -6280,8 +7602,8 @@ REVOKE ALL ON FUNCTION tenure.ends_follow(p_now timestamp with time zone, p_acto
 -- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
 
--- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, p_floors integer[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, p_floors integer[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) FROM PUBLIC;
+-- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, p_floors integer[], p_origins jsonb[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, p_floors integer[], p_origins jsonb[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) FROM PUBLIC;
 
 -- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[], p_floors integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[], p_floors integer[]) FROM PUBLIC;
@@ -6297,14 +7619,14 @@ REVOKE ALL ON FUNCTION tenure.event_about(p_cursor text, p_at timestamp with tim
 
 -- FUNCTION event_end(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.event_end() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.event_end() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.event_end() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION event_kinds(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.event_kinds() FROM PUBLIC;
 
 -- FUNCTION event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.event_list(p_after text, p_limit integer, p_kind text, p_subject text, p_newest boolean) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION events_held_off(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.events_held_off() FROM PUBLIC;
@@ -6322,10 +7644,26 @@ GRANT ALL ON FUNCTION tenure.evidence_key_current() TO tenure_server;
 
 -- FUNCTION evidence_key_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.evidence_key_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.evidence_key_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.evidence_key_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION evidence_key_register(p_key_id text, p_public_key bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_key_register(p_key_id text, p_public_key bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.evidence_key_register(p_key_id text, p_public_key bytea) TO tenure_server;
+
+-- FUNCTION evidence_payload(p_payload jsonb, p_restricted boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_payload(p_payload jsonb, p_restricted boolean) FROM PUBLIC;
+
+-- FUNCTION evidence_plan(p_execution_id uuid, p_plan text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_plan(p_execution_id uuid, p_plan text) FROM PUBLIC;
+
+-- FUNCTION evidence_rows(p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_rows(p_execution tenure.executions) FROM PUBLIC;
 
 -- FUNCTION execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid) FROM PUBLIC;
+
+-- FUNCTION execution_allowed(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_allowed(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
 
 -- FUNCTION execution_archive(p_execution_id uuid, p_evidence text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_archive(p_execution_id uuid, p_evidence text) FROM PUBLIC;
@@ -6335,13 +7673,20 @@ GRANT ALL ON FUNCTION tenure.execution_archive(p_execution_id uuid, p_evidence t
 REVOKE ALL ON FUNCTION tenure.execution_archive_due(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_archive_due(p_limit integer) TO tenure_server;
 
+-- FUNCTION execution_archive_list(p_state text, p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_archive_list(p_state text, p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_archive_list(p_state text, p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
 -- FUNCTION execution_archive_show(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_archive_show(p_execution_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_archive_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_archive_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_archive_terms_add(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_archive_terms_add(p_execution_id uuid) FROM PUBLIC;
 
 -- FUNCTION execution_background(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_producer;
+GRANT ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_requester;
 
 -- FUNCTION execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
@@ -6356,11 +7701,11 @@ GRANT ALL ON FUNCTION tenure.execution_close(p_execution_id uuid, p_reason text)
 
 -- FUNCTION execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_dead_letter_show(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_dead_letter_show(p_execution_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_dead_letter_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_dead_letter_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_dead_letter_triage(p_execution_id uuid, p_status text, p_note text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_dead_letter_triage(p_execution_id uuid, p_status text, p_note text) FROM PUBLIC;
@@ -6368,15 +7713,15 @@ GRANT ALL ON FUNCTION tenure.execution_dead_letter_triage(p_execution_id uuid, p
 
 -- FUNCTION execution_difference(p_execution_id uuid, p_other_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_ended(p_execution_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_ended(p_execution_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_ended(p_execution_ids uuid[]) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_ended(p_execution_ids uuid[]) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_evidence(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_evidence(p_execution_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_evidence(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_evidence(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_freeze(p_reason text, p_until timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_freeze(p_reason text, p_until timestamp with time zone) FROM PUBLIC;
@@ -6388,9 +7733,12 @@ REVOKE ALL ON FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_ident
 -- FUNCTION execution_key(p_tenant_id integer, p_principal text, p_plan_hash text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_key(p_tenant_id integer, p_principal text, p_plan_hash text) FROM PUBLIC;
 
+-- FUNCTION execution_lapses_at(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_lapses_at(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+
 -- FUNCTION execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_locked(p_tenant_id integer, p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) FROM PUBLIC;
@@ -6403,18 +7751,18 @@ REVOKE ALL ON FUNCTION tenure.execution_move(p_now timestamp with time zone, p_a
 
 -- FUNCTION execution_moves(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_moves() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_moves() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_moves() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_parks(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
 
 -- FUNCTION execution_plan(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_preview(p_plan text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid) FROM PUBLIC;
@@ -6425,18 +7773,21 @@ GRANT ALL ON FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id te
 
 -- FUNCTION execution_retry(p_execution_id uuid, p_mode text, p_reason text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+GRANT ALL ON FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_requester;
 
 -- FUNCTION execution_show(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer;
+GRANT ALL ON FUNCTION tenure.execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_requester;
+
+-- FUNCTION execution_targets(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_targets(p_execution_id uuid) FROM PUBLIC;
 
 -- FUNCTION execution_tick(p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_tick(p_limit integer) FROM PUBLIC;
@@ -6444,7 +7795,7 @@ GRANT ALL ON FUNCTION tenure.execution_tick(p_limit integer) TO tenure_server, t
 
 -- FUNCTION execution_timeline(p_execution_id uuid, p_after integer, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_timeline(p_execution_id uuid, p_after integer, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_timeline(p_execution_id uuid, p_after integer, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.execution_timeline(p_execution_id uuid, p_after integer, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_unfreeze(p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_unfreeze(p_reason text) FROM PUBLIC;
@@ -6455,7 +7806,7 @@ REVOKE ALL ON FUNCTION tenure.execution_waits(p_now timestamp with time zone, p_
 
 -- FUNCTION execution_withdraw(p_execution_id uuid, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer;
+GRANT ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) TO tenure_server, tenure_admin, tenure_operator, tenure_requester;
 
 -- FUNCTION executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) FROM PUBLIC;
@@ -6496,10 +7847,13 @@ GRANT ALL ON FUNCTION tenure.executor_beat(p_name text, p_executor text, p_statu
 
 -- FUNCTION executor_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executor_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.executor_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.executor_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION fence_of(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.fence_of(p_job_id uuid) FROM PUBLIC;
 
 -- FUNCTION forbidden_path(p_payload json); Type: ACL
 REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload json) FROM PUBLIC;
@@ -6508,12 +7862,38 @@ REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload json) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION governance_apply(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_subject text, p_name text, p_operation text, p_new jsonb, p_change tenure.governance_changes); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_apply(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_subject text, p_name text, p_operation text, p_new jsonb, p_change tenure.governance_changes) FROM PUBLIC;
+
+-- FUNCTION governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb) FROM PUBLIC;
+
+-- FUNCTION governance_change_decide(p_change_id uuid, p_decision text, p_comment text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_change_decide(p_change_id uuid, p_decision text, p_comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.governance_change_decide(p_change_id uuid, p_decision text, p_comment text) TO tenure_server, tenure_admin;
+
+-- FUNCTION governance_change_list(p_state text, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_change_list(p_state text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.governance_change_list(p_state text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION governance_changes_kept(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_changes_kept() FROM PUBLIC;
+
+-- FUNCTION governance_changes_move(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_changes_move() FROM PUBLIC;
+
+-- FUNCTION governance_content(p_tenant_id integer, p_subject text, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_content(p_tenant_id integer, p_subject text, p_name text) FROM PUBLIC;
+
+-- FUNCTION governance_needs_approval(p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_needs_approval(p_tenant_id integer) FROM PUBLIC;
+
 -- FUNCTION has_long_number(p_value jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.has_long_number(p_value jsonb) FROM PUBLIC;
 
 -- FUNCTION health(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.health() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.health() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.health() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION heartbeats_only_executors(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.heartbeats_only_executors() FROM PUBLIC;
@@ -6536,7 +7916,13 @@ REVOKE ALL ON FUNCTION tenure.is_blank(p_text text) FROM PUBLIC;
 
 -- FUNCTION is_every_tenant(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_every_tenant() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.is_every_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.is_every_tenant() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION is_governed(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_governed(p_tenant_id integer, p_kind text) FROM PUBLIC;
+
+-- FUNCTION is_governed_key(p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_governed_key(p_key text) FROM PUBLIC;
 
 -- FUNCTION is_kind_of(p_kind text, p_event_kinds text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_kind_of(p_kind text, p_event_kinds text[]) FROM PUBLIC;
@@ -6549,6 +7935,9 @@ REVOKE ALL ON FUNCTION tenure.is_plan_number(p_text text) FROM PUBLIC;
 
 -- FUNCTION is_requester(p_execution tenure.executions, p_names text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) FROM PUBLIC;
+
+-- FUNCTION is_resolved_so(p_execution_id uuid, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_resolved_so(p_execution_id uuid, p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION is_settled(p_execution tenure.executions); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_settled(p_execution tenure.executions) FROM PUBLIC;
@@ -6595,7 +7984,7 @@ REVOKE ALL ON FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome
 
 -- FUNCTION job_ended(p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_ended(p_job_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_ended(p_job_ids uuid[]) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.job_ended(p_job_ids uuid[]) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_enqueue(p_kind text, p_payload jsonb, p_key text, p_executor text, p_priority text, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_job_id uuid, p_on_behalf_of text) FROM PUBLIC;
@@ -6611,7 +8000,7 @@ GRANT ALL ON FUNCTION tenure.job_enqueue_plain(p_kind text, p_payload json, p_ke
 
 -- FUNCTION job_explain(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_explain(p_job_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_explain(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.job_explain(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) FROM PUBLIC;
@@ -6634,15 +8023,15 @@ GRANT ALL ON FUNCTION tenure.job_held(p_token uuid) TO tenure_server, tenure_wor
 
 -- FUNCTION job_lease(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_lease(p_job_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_lease(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.job_lease(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_payload(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_payload(p_job_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_payload(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.job_payload(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_progress(p_job_id uuid, p_token uuid, p_progress jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_progress(p_job_id uuid, p_token uuid, p_progress jsonb) FROM PUBLIC;
@@ -6665,7 +8054,7 @@ REVOKE ALL ON FUNCTION tenure.job_settle(p_now timestamp with time zone, p_actor
 
 -- FUNCTION job_show(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_show(p_job_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_show(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.job_show(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_snooze(p_job_id uuid, p_token uuid, p_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_snooze(p_job_id uuid, p_token uuid, p_seconds integer) FROM PUBLIC;
@@ -6691,7 +8080,7 @@ GRANT ALL ON FUNCTION tenure.job_sweep(p_limit integer) TO tenure_server, tenure
 
 -- FUNCTION job_timeline(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean, p_priority_min integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean, p_priority_min integer) FROM PUBLIC;
@@ -6738,6 +8127,9 @@ GRANT ALL ON FUNCTION tenure.key_list() TO tenure_server, tenure_admin;
 REVOKE ALL ON FUNCTION tenure.key_revoke(p_prefix text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.key_revoke(p_prefix text) TO tenure_server, tenure_admin;
 
+-- FUNCTION key_roles(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_roles() FROM PUBLIC;
+
 -- FUNCTION key_scope(p_tenant_id integer, p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
@@ -6762,11 +8154,11 @@ GRANT ALL ON FUNCTION tenure.keys_used(p_key_ids uuid[]) TO tenure_server;
 REVOKE ALL ON FUNCTION tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text) FROM PUBLIC;
 
 -- TABLE kinds; Type: ACL
-GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION kind_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.kind_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.kind_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION kind_pause(p_kind text, p_note text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_pause(p_kind text, p_note text, p_on_behalf_of text) FROM PUBLIC;
@@ -6788,7 +8180,10 @@ REVOKE ALL ON FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_la
 
 -- FUNCTION kind_show(p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_show(p_kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION kind_unplanned(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_unplanned(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
 -- FUNCTION lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text) FROM PUBLIC;
@@ -6836,7 +8231,7 @@ REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 
 -- FUNCTION limit_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION lineage(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lineage() FROM PUBLIC;
@@ -6860,10 +8255,13 @@ REVOKE ALL ON FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_a
 
 -- FUNCTION lock_list(p_target text, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION lock_part(p_type text, p_ref text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_part(p_type text, p_ref text) FROM PUBLIC;
+
+-- FUNCTION lock_reach(p_lock_scope text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_reach(p_lock_scope text) FROM PUBLIC;
 
 -- FUNCTION lock_read(p_part text, OUT target text, OUT action text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_read(p_part text, OUT target text, OUT action text) FROM PUBLIC;
@@ -6878,7 +8276,7 @@ GRANT ALL ON FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_sec
 
 -- FUNCTION lock_waiters(p_part text, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION locks_hold(p_tenant_id integer, p_parts text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.locks_hold(p_tenant_id integer, p_parts text[]) FROM PUBLIC;
@@ -6893,6 +8291,9 @@ GRANT ALL ON FUNCTION tenure.login_unbind(p_login text) TO tenure_server, tenure
 
 -- FUNCTION long_number_path(p_payload json); Type: ACL
 REVOKE ALL ON FUNCTION tenure.long_number_path(p_payload json) FROM PUBLIC;
+
+-- FUNCTION look_alike(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.look_alike(p_text text) FROM PUBLIC;
 
 -- FUNCTION makers_now(p_caller tenure.caller_identity); Type: ACL
 REVOKE ALL ON FUNCTION tenure.makers_now(p_caller tenure.caller_identity) FROM PUBLIC;
@@ -6926,11 +8327,23 @@ REVOKE ALL ON FUNCTION tenure.may_have_long_number(p_text text) FROM PUBLIC;
 
 -- FUNCTION may_see(p_classification text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_see(p_classification text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.may_see(p_classification text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.may_see(p_classification text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION means_makers(p_caller tenure.caller_identity); Type: ACL
+REVOKE ALL ON FUNCTION tenure.means_makers(p_caller tenure.caller_identity) FROM PUBLIC;
+
+-- FUNCTION merkle_level(p_hashes bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.merkle_level(p_hashes bytea) FROM PUBLIC;
+
+-- FUNCTION merkle_path(p_hashes bytea, p_place integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.merkle_path(p_hashes bytea, p_place integer) FROM PUBLIC;
+
+-- FUNCTION merkle_root(p_hashes bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.merkle_root(p_hashes bytea) FROM PUBLIC;
 
 -- FUNCTION metrics(p_after text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics(p_after text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.metrics(p_after text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.metrics(p_after text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION metrics_care(p_tenants integer[], p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.metrics_care(p_tenants integer[], p_now timestamp with time zone) FROM PUBLIC;
@@ -6964,7 +8377,7 @@ REVOKE ALL ON FUNCTION tenure.new_id(p_at timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION now(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.now() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.now() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.now() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION number_used_up(p_mark_id bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.number_used_up(p_mark_id bigint) FROM PUBLIC;
@@ -6979,6 +8392,9 @@ REVOKE ALL ON FUNCTION tenure.offers_end(p_tenants integer[], p_until timestamp 
 -- FUNCTION open_tenants(p_caller tenure.caller_identity); Type: ACL
 REVOKE ALL ON FUNCTION tenure.open_tenants(p_caller tenure.caller_identity) FROM PUBLIC;
 
+-- FUNCTION origin_words(p_origin jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.origin_words(p_origin jsonb) FROM PUBLIC;
+
 -- FUNCTION partition_bound(p_table text, p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.partition_bound(p_table text, p_at timestamp with time zone) FROM PUBLIC;
 
@@ -6987,7 +8403,7 @@ REVOKE ALL ON FUNCTION tenure.partition_in_use(p_lower timestamp with time zone,
 
 -- FUNCTION partition_list(p_table text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.partition_list(p_table text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.partition_list(p_table text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.partition_list(p_table text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION partition_split_at(p_table text, p_now timestamp with time zone, p_days integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.partition_split_at(p_table text, p_now timestamp with time zone, p_days integer) FROM PUBLIC;
@@ -7005,14 +8421,38 @@ REVOKE ALL ON FUNCTION tenure.pause_words(p_schedule tenure.schedules) FROM PUBL
 -- FUNCTION payload_shown(p_payload json); Type: ACL
 REVOKE ALL ON FUNCTION tenure.payload_shown(p_payload json) FROM PUBLIC;
 
+-- FUNCTION plan_canonical(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_canonical(p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION plan_check(p_plan text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check(p_plan text) FROM PUBLIC;
 
 -- FUNCTION plan_check_fields(p_document json, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) FROM PUBLIC;
 
+-- FUNCTION plan_check_id(p_place text, p_id jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_id(p_place text, p_id jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint, p_noun text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint, p_noun text) FROM PUBLIC;
+
 -- FUNCTION plan_check_needs(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check_needs(p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_check_section(p_place text, p_document json, p_section jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_section(p_place text, p_document json, p_section jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_check_section_step(p_place text, p_step jsonb, p_target text, p_mine text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_section_step(p_place text, p_step jsonb, p_target text, p_mine text[]) FROM PUBLIC;
+
+-- FUNCTION plan_check_section_steps(p_plan jsonb, p_place text, p_section jsonb, p_taken text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_section_steps(p_plan jsonb, p_place text, p_section jsonb, p_taken text[]) FROM PUBLIC;
+
+-- FUNCTION plan_check_sections(p_document json, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_sections(p_document json, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_demands(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_demands(p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_difference(p_old jsonb, p_new jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) FROM PUBLIC;
@@ -7035,6 +8475,9 @@ REVOKE ALL ON FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan
 -- FUNCTION plan_lock_target(p_step jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_lock_target(p_step jsonb) FROM PUBLIC;
 
+-- FUNCTION plan_longest(p_steps tenure.plan_step[], p_seconds integer[], OUT seconds bigint, OUT path text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_longest(p_steps tenure.plan_step[], p_seconds integer[], OUT seconds bigint, OUT path text[]) FROM PUBLIC;
+
 -- FUNCTION plan_needs(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_needs(p_plan jsonb) FROM PUBLIC;
 
@@ -7056,8 +8499,20 @@ REVOKE ALL ON FUNCTION tenure.plan_refuse_cycle(p_plan jsonb, p_needs integer[],
 -- FUNCTION plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) FROM PUBLIC;
 
+-- FUNCTION plan_refuse_type(p_place text, p_value jsonb, p_expected text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_refuse_type(p_place text, p_value jsonb, p_expected text) FROM PUBLIC;
+
+-- FUNCTION plan_registrations(p_tenant_id integer, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_registrations(p_tenant_id integer, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_resolve(p_tenant_id integer, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_resolve(p_tenant_id integer, p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION plan_rules(p_tenant_id integer, p_requesters text[], p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_rules(p_tenant_id integer, p_requesters text[], p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_sections(p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_sections(p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_steps(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_steps(p_plan jsonb) FROM PUBLIC;
@@ -7065,11 +8520,17 @@ REVOKE ALL ON FUNCTION tenure.plan_steps(p_plan jsonb) FROM PUBLIC;
 -- FUNCTION plan_terms(p_tenant_id integer, p_requesters text[], p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_terms(p_tenant_id integer, p_requesters text[], p_plan jsonb, OUT level integer, OUT rule text, OUT roles text[], OUT quorum integer, OUT expires_seconds integer, OUT start_window jsonb) FROM PUBLIC;
 
+-- FUNCTION plan_timeout_ms(p_tenant_id integer, p_plan jsonb, p_action_class text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_timeout_ms(p_tenant_id integer, p_plan jsonb, p_action_class text) FROM PUBLIC;
+
 -- FUNCTION plan_uses(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_uses(p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) FROM PUBLIC;
+
+-- FUNCTION plan_warnings(p_tenant_id integer, p_plan jsonb, p_steps tenure.plan_step[], p_timeout_ms integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_warnings(p_tenant_id integer, p_plan jsonb, p_steps tenure.plan_step[], p_timeout_ms integer) FROM PUBLIC;
 
 -- FUNCTION planned_slots_touched(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.planned_slots_touched() FROM PUBLIC;
@@ -7094,7 +8555,7 @@ GRANT ALL ON FUNCTION tenure.principal_set(p_name text, p_spec jsonb) TO tenure_
 
 -- FUNCTION priority_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.priority_of(p_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.priority_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.priority_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION random_secret(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.random_secret() FROM PUBLIC;
@@ -7110,18 +8571,18 @@ REVOKE ALL ON FUNCTION tenure.ready_marks_tidy(p_tenants integer[], p_limit inte
 
 -- FUNCTION refusal(p_sqlstate text, p_what text, p_why text, p_next text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION refusal_codes(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refusal_codes() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.refusal_codes() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.refusal_codes() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION refusal_deadline(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refusal_deadline(p_job_id uuid) FROM PUBLIC;
 
 -- FUNCTION refuse(p_code text, p_what text, p_why text, p_next text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.refuse(p_code text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION refuse_agent(p_caller tenure.caller_identity); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_agent(p_caller tenure.caller_identity) FROM PUBLIC;
@@ -7155,6 +8616,9 @@ REVOKE ALL ON FUNCTION tenure.refuse_long_number(p_what text, p_place text) FROM
 
 -- FUNCTION refuse_loss(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_loss() FROM PUBLIC;
+
+-- FUNCTION refuse_only_by_plan(p_kind text, p_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_only_by_plan(p_kind text, p_of text) FROM PUBLIC;
 
 -- FUNCTION refuse_schedule(p_tenant_id integer, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) FROM PUBLIC;
@@ -7195,11 +8659,86 @@ REVOKE ALL ON FUNCTION tenure.reserved_actors() FROM PUBLIC;
 -- FUNCTION roles_missing(p_approval tenure.approvals); Type: ACL
 REVOKE ALL ON FUNCTION tenure.roles_missing(p_approval tenure.approvals) FROM PUBLIC;
 
+-- FUNCTION rules_named(p_execution tenure.executions); Type: ACL
+REVOKE ALL ON FUNCTION tenure.rules_named(p_execution tenure.executions) FROM PUBLIC;
+
+-- COLUMN attempts.job_id; Type: ACL
+GRANT SELECT(job_id) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.run; Type: ACL
+GRANT SELECT(run) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.tenant_id; Type: ACL
+GRANT SELECT(tenant_id) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.lane; Type: ACL
+GRANT SELECT(lane) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.attempt; Type: ACL
+GRANT SELECT(attempt) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.outcome; Type: ACL
+GRANT SELECT(outcome) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.state; Type: ACL
+GRANT SELECT(state) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.final; Type: ACL
+GRANT SELECT(final) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.owner; Type: ACL
+GRANT SELECT(owner) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.holder; Type: ACL
+GRANT SELECT(holder) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.leased_at; Type: ACL
+GRANT SELECT(leased_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.started_at; Type: ACL
+GRANT SELECT(started_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.ended_at; Type: ACL
+GRANT SELECT(ended_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.next_due; Type: ACL
+GRANT SELECT(next_due) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.actor; Type: ACL
+GRANT SELECT(actor) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.reason; Type: ACL
+GRANT SELECT(reason) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.error_code; Type: ACL
+GRANT SELECT(error_code) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.error_class; Type: ACL
+GRANT SELECT(error_class) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.error_message; Type: ACL
+GRANT SELECT(error_message) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.result; Type: ACL
+GRANT SELECT(result) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN attempts.result_ref; Type: ACL
+GRANT SELECT(result_ref) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION run_facts(p_run tenure.attempts, p_actor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.run_facts(p_run tenure.attempts, p_actor text) FROM PUBLIC;
+
+-- FUNCTION run_told(p_step tenure.steps, p_job_id uuid, p_run integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.run_told(p_step tenure.steps, p_job_id uuid, p_run integer) FROM PUBLIC;
+
 -- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) FROM PUBLIC;
 
 -- FUNCTION runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]) FROM PUBLIC;
+
+-- FUNCTION runs_untold(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_untold(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) FROM PUBLIC;
 
 -- FUNCTION schedule_advance(p_plans jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_advance(p_plans jsonb) FROM PUBLIC;
@@ -7210,7 +8749,7 @@ REVOKE ALL ON FUNCTION tenure.schedule_answer(p_tenant_id integer, p_name text) 
 
 -- FUNCTION schedule_at(p_name text, p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_at(p_name text, p_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.schedule_at(p_name text, p_at timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.schedule_at(p_name text, p_at timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION schedule_backfill(p_name text, p_times timestamp with time zone[], p_mode text, p_stagger_seconds integer, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_backfill(p_name text, p_times timestamp with time zone[], p_mode text, p_stagger_seconds integer, p_on_behalf_of text) FROM PUBLIC;
@@ -7229,7 +8768,7 @@ REVOKE ALL ON FUNCTION tenure.schedule_insert(p_caller tenure.caller_identity, p
 
 -- FUNCTION schedule_list(p_limit integer, p_after text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_list(p_limit integer, p_after text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.schedule_list(p_limit integer, p_after text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.schedule_list(p_limit integer, p_after text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION schedule_locked(p_tenant_id integer, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_locked(p_tenant_id integer, p_name text) FROM PUBLIC;
@@ -7261,11 +8800,11 @@ GRANT ALL ON FUNCTION tenure.schedule_run(p_name text, p_on_behalf_of text) TO t
 
 -- FUNCTION schedule_show(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_show(p_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.schedule_show(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.schedule_show(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION schedule_take(p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_take(p_limit integer) FROM PUBLIC;
@@ -7287,21 +8826,39 @@ REVOKE ALL ON FUNCTION tenure.schedules_advance(p_caller tenure.caller_identity,
 -- FUNCTION secret_text(p_secret bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.secret_text(p_secret bytea) FROM PUBLIC;
 
+-- FUNCTION section_is_over(p_execution_id uuid, p_section text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.section_is_over(p_execution_id uuid, p_section text) FROM PUBLIC;
+
+-- FUNCTION section_lost(p_now timestamp with time zone, p_execution_id uuid, p_number integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.section_lost(p_now timestamp with time zone, p_execution_id uuid, p_number integer) FROM PUBLIC;
+
+-- FUNCTION sections_entered(p_execs uuid[], p_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.sections_entered(p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION sections_go_on(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.sections_go_on(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION sections_leave(p_execs uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.sections_leave(p_execs uuid[]) FROM PUBLIC;
+
+-- FUNCTION sections_shown(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.sections_shown(p_execution_id uuid) FROM PUBLIC;
+
 -- FUNCTION service_beat(p_service text, p_instance uuid, p_version text, p_zones text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.service_beat(p_service text, p_instance uuid, p_version text, p_zones text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.service_beat(p_service text, p_instance uuid, p_version text, p_zones text) TO tenure_server;
 
 -- FUNCTION service_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.service_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.service_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.service_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION setting(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.setting(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION setting_integer(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.setting_integer(p_tenant_id integer, p_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_job_id uuid, p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_give_way(p_caller tenure.caller_identity, p_now timestamp with time zone, p_tenant_id integer, p_job_id uuid, p_actor text) FROM PUBLIC;
@@ -7316,8 +8873,8 @@ REVOKE ALL ON FUNCTION tenure.slot_moment(p_schedule tenure.schedules, p_now tim
 REVOKE ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) TO tenure_server, tenure_worker;
 
--- FUNCTION slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) FROM PUBLIC;
+-- FUNCTION slot_origin(p_schedule tenure.schedules, p_slot tenure.planned_slots); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slot_origin(p_schedule tenure.schedules, p_slot tenure.planned_slots) FROM PUBLIC;
 
 -- FUNCTION slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_plan(p_schedule tenure.schedules, p_now timestamp with time zone, p_plan_time timestamp with time zone, p_due_at timestamp with time zone, p_origin text, p_by text) FROM PUBLIC;
@@ -7359,20 +8916,38 @@ REVOKE ALL ON FUNCTION tenure.slots_told(p_what text, p_now timestamp with time 
 
 -- FUNCTION stale_check(p_threshold_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION start_line(p_run integer, p_worker text, p_started_at timestamp with time zone, p_fence bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.start_line(p_run integer, p_worker text, p_started_at timestamp with time zone, p_fence bigint) FROM PUBLIC;
+
+-- FUNCTION starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text) FROM PUBLIC;
+
+-- FUNCTION starts_tick(p_now timestamp with time zone, p_tenants integer[], p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.starts_tick(p_now timestamp with time zone, p_tenants integer[], p_limit integer) FROM PUBLIC;
+
+-- FUNCTION step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[]) FROM PUBLIC;
+
+-- FUNCTION step_fenced(p_job_id uuid, p_fence bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_fenced(p_job_id uuid, p_fence bigint) FROM PUBLIC;
 
 -- FUNCTION step_job_take(p_tenant_id integer, p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) FROM PUBLIC;
 
+-- FUNCTION step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies) FROM PUBLIC;
+
 -- FUNCTION step_list(p_execution_id uuid, p_state text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION step_of_key(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_of_key(p_key text) FROM PUBLIC;
 
--- FUNCTION step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint); Type: ACL
-REVOKE ALL ON FUNCTION tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) FROM PUBLIC;
+-- FUNCTION step_origin(p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_action_class text, p_target_type text, p_plan_hash text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_origin(p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_action_class text, p_target_type text, p_plan_hash text) FROM PUBLIC;
 
 -- FUNCTION step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb) FROM PUBLIC;
@@ -7383,8 +8958,23 @@ REVOKE ALL ON FUNCTION tenure.step_runs_keep(p_job_ids uuid[]) FROM PUBLIC;
 -- FUNCTION step_runs_of(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_runs_of(p_execution_id uuid) FROM PUBLIC;
 
+-- FUNCTION step_shown(p_origin jsonb, p_target_ref text, p_fence bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_shown(p_origin jsonb, p_target_ref text, p_fence bigint) FROM PUBLIC;
+
+-- FUNCTION step_terms(p_execution_id uuid, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_terms(p_execution_id uuid, p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION steps_begin(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_begin(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION steps_begun(p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_begun(p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION steps_claimed(p_job_ids uuid[], OUT job_ids uuid[], OUT fences bigint[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_claimed(p_job_ids uuid[], OUT job_ids uuid[], OUT fences bigint[]) FROM PUBLIC;
 
 -- FUNCTION steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
@@ -7412,10 +9002,19 @@ REVOKE ALL ON FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs
 
 -- FUNCTION stream_lag(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stream_lag() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.stream_lag() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.stream_lag() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stream_place(p_from text, OUT epoch integer, OUT txid xid8, OUT seq bigint) FROM PUBLIC;
+
+-- FUNCTION stricter_class(p_said text, p_demanded text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.stricter_class(p_said text, p_demanded text) FROM PUBLIC;
+
+-- FUNCTION stricter_lock(p_said text, p_demanded text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.stricter_lock(p_said text, p_demanded text) FROM PUBLIC;
+
+-- FUNCTION submission_record(p_execution tenure.executions, p_plan jsonb, p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.submission_record(p_execution tenure.executions, p_plan jsonb, p_text text) FROM PUBLIC;
 
 -- FUNCTION submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) FROM PUBLIC;
@@ -7440,7 +9039,7 @@ REVOKE ALL ON FUNCTION tenure.subscription_enqueue(p_sub tenure.subscriptions, p
 
 -- FUNCTION subscription_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.subscription_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.subscription_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION subscription_locked(p_tenant_id integer, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_locked(p_tenant_id integer, p_name text) FROM PUBLIC;
@@ -7474,6 +9073,27 @@ REVOKE ALL ON FUNCTION tenure.subscription_scan(p_subscription tenure.subscripti
 -- FUNCTION subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer) FROM PUBLIC;
 
+-- FUNCTION target_folded(p_tenant_id integer, p_type text, p_ref text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.target_folded(p_tenant_id integer, p_type text, p_ref text) FROM PUBLIC;
+
+-- FUNCTION target_matches(p_ref text, p_globs text[], p_fold boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.target_matches(p_ref text, p_globs text[], p_fold boolean) FROM PUBLIC;
+
+-- FUNCTION target_type_delete(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.target_type_delete(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.target_type_delete(p_name text) TO tenure_server, tenure_admin;
+
+-- FUNCTION target_type_list(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.target_type_list() FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.target_type_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION target_type_set(p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.target_type_set(p_name text, p_spec jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.target_type_set(p_name text, p_spec jsonb) TO tenure_server, tenure_admin;
+
+-- FUNCTION target_type_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.target_type_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb) FROM PUBLIC;
+
 -- FUNCTION targets_hold(p_ids uuid[], p_patience text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.targets_hold(p_ids uuid[], p_patience text) FROM PUBLIC;
 
@@ -7483,7 +9103,7 @@ GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO 
 
 -- FUNCTION tenant_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
@@ -7493,7 +9113,7 @@ REVOKE ALL ON FUNCTION tenure.timeout_policy(p_tenant_id integer, p_sla_class te
 
 -- FUNCTION timeout_policy_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.timeout_policy_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.timeout_policy_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT ALL ON FUNCTION tenure.timeout_policy_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb) FROM PUBLIC;
@@ -7552,6 +9172,12 @@ REVOKE ALL ON FUNCTION tenure.tuning(p_tenant_id integer) FROM PUBLIC;
 -- FUNCTION tunings_refresh(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tunings_refresh(p_tenant_id integer) FROM PUBLIC;
 
+-- FUNCTION utf16_rank(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.utf16_rank(p_text text) FROM PUBLIC;
+
+-- FUNCTION vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, p_patience text, OUT trouble text, OUT roles text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, p_patience text, OUT trouble text, OUT roles text[]) FROM PUBLIC;
+
 -- FUNCTION waiting_take(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
 
@@ -7572,295 +9198,235 @@ GRANT ALL ON FUNCTION tenure.worker_park(p_executor text, p_kinds text[], p_seco
 REVOKE ALL ON FUNCTION tenure.chain_hash(bytea, text) FROM PUBLIC;
 
 -- COLUMN active.job_id; Type: ACL
-GRANT SELECT(job_id) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(job_id) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.lane; Type: ACL
-GRANT SELECT(lane) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(lane) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.run; Type: ACL
-GRANT SELECT(run) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(run) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.attempt; Type: ACL
-GRANT SELECT(attempt) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(attempt) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.due; Type: ACL
-GRANT SELECT(due) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(due) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.started_at; Type: ACL
-GRANT SELECT(started_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(started_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.run_until; Type: ACL
-GRANT SELECT(run_until) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(run_until) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.hold_until; Type: ACL
-GRANT SELECT(hold_until) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(hold_until) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.cancel_requested_at; Type: ACL
-GRANT SELECT(cancel_requested_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(cancel_requested_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.cancel_by; Type: ACL
-GRANT SELECT(cancel_by) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(cancel_by) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.cancel_reason; Type: ACL
-GRANT SELECT(cancel_reason) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(cancel_reason) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.progress; Type: ACL
-GRANT SELECT(progress) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(progress) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.progress_at; Type: ACL
-GRANT SELECT(progress_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(progress_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN active.limited; Type: ACL
-GRANT SELECT(limited) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.job_id; Type: ACL
-GRANT SELECT(job_id) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.run; Type: ACL
-GRANT SELECT(run) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.tenant_id; Type: ACL
-GRANT SELECT(tenant_id) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.lane; Type: ACL
-GRANT SELECT(lane) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.attempt; Type: ACL
-GRANT SELECT(attempt) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.outcome; Type: ACL
-GRANT SELECT(outcome) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.state; Type: ACL
-GRANT SELECT(state) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.final; Type: ACL
-GRANT SELECT(final) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.owner; Type: ACL
-GRANT SELECT(owner) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.holder; Type: ACL
-GRANT SELECT(holder) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.leased_at; Type: ACL
-GRANT SELECT(leased_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.started_at; Type: ACL
-GRANT SELECT(started_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.ended_at; Type: ACL
-GRANT SELECT(ended_at) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.next_due; Type: ACL
-GRANT SELECT(next_due) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.actor; Type: ACL
-GRANT SELECT(actor) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.reason; Type: ACL
-GRANT SELECT(reason) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.error_code; Type: ACL
-GRANT SELECT(error_code) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.error_class; Type: ACL
-GRANT SELECT(error_class) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.error_message; Type: ACL
-GRANT SELECT(error_message) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.result; Type: ACL
-GRANT SELECT(result) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN attempts.result_ref; Type: ACL
-GRANT SELECT(result_ref) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(limited) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE config; Type: ACL
-GRANT SELECT ON TABLE tenure.config TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.config TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE config_keys; Type: ACL
-GRANT SELECT ON TABLE tenure.config_keys TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.config_keys TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE dead_letter_summary; Type: ACL
-GRANT SELECT ON TABLE tenure.dead_letter_summary TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.dead_letter_summary TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE dead_letters_open; Type: ACL
-GRANT SELECT ON TABLE tenure.dead_letters_open TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.dead_letters_open TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE delayed; Type: ACL
-GRANT SELECT ON TABLE tenure.delayed TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.delayed TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE event_domains; Type: ACL
-GRANT SELECT ON TABLE tenure.event_domains TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.event_domains TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE events; Type: ACL
-GRANT SELECT ON TABLE tenure.events TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.events TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE executors; Type: ACL
-GRANT SELECT ON TABLE tenure.executors TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.executors TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE heartbeats; Type: ACL
-GRANT SELECT ON TABLE tenure.heartbeats TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.heartbeats TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE installation; Type: ACL
-GRANT SELECT ON TABLE tenure.installation TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.installation TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.job_id; Type: ACL
-GRANT SELECT(job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.tenant_id; Type: ACL
-GRANT SELECT(tenant_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(tenant_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.lane; Type: ACL
-GRANT SELECT(lane) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(lane) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.kind; Type: ACL
-GRANT SELECT(kind) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(kind) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.executor; Type: ACL
-GRANT SELECT(executor) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(executor) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.event_domain; Type: ACL
-GRANT SELECT(event_domain) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(event_domain) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.priority; Type: ACL
-GRANT SELECT(priority) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(priority) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.due; Type: ACL
-GRANT SELECT(due) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(due) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.deadline_at; Type: ACL
-GRANT SELECT(deadline_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(deadline_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.attempts_max; Type: ACL
-GRANT SELECT(attempts_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(attempts_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.backoff_base_seconds; Type: ACL
-GRANT SELECT(backoff_base_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(backoff_base_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.backoff_jitter_percent; Type: ACL
-GRANT SELECT(backoff_jitter_percent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(backoff_jitter_percent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.run_timeout_seconds; Type: ACL
-GRANT SELECT(run_timeout_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(run_timeout_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.renewals_max; Type: ACL
-GRANT SELECT(renewals_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(renewals_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.on_exhausted; Type: ACL
-GRANT SELECT(on_exhausted) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(on_exhausted) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.payload_classification; Type: ACL
-GRANT SELECT(payload_classification) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(payload_classification) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.source_ref; Type: ACL
-GRANT SELECT(source_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(source_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.target_ref; Type: ACL
-GRANT SELECT(target_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(target_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.payload_ref; Type: ACL
-GRANT SELECT(payload_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(payload_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.idempotency_key; Type: ACL
-GRANT SELECT(idempotency_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(idempotency_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.affinity_key; Type: ACL
-GRANT SELECT(affinity_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(affinity_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.correlation_id; Type: ACL
-GRANT SELECT(correlation_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(correlation_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.causation_event; Type: ACL
-GRANT SELECT(causation_event) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(causation_event) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.parent_job_id; Type: ACL
-GRANT SELECT(parent_job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(parent_job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.workflow_id; Type: ACL
-GRANT SELECT(workflow_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(workflow_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.run_id; Type: ACL
-GRANT SELECT(run_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(run_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.replay_of; Type: ACL
-GRANT SELECT(replay_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(replay_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.source_system; Type: ACL
-GRANT SELECT(source_system) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(source_system) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.enqueued_by; Type: ACL
-GRANT SELECT(enqueued_by) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(enqueued_by) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.on_behalf_of; Type: ACL
-GRANT SELECT(on_behalf_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(on_behalf_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.created_at; Type: ACL
-GRANT SELECT(created_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(created_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.cleaned_at; Type: ACL
-GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.traceparent; Type: ACL
-GRANT SELECT(traceparent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(traceparent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.on_lost; Type: ACL
-GRANT SELECT(on_lost) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(on_lost) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.origin; Type: ACL
+GRANT SELECT(origin) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE ready; Type: ACL
-GRANT SELECT ON TABLE tenure.ready TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.ready TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE job_queue; Type: ACL
-GRANT SELECT ON TABLE tenure.job_queue TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.job_queue TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE job_backlog; Type: ACL
-GRANT SELECT ON TABLE tenure.job_backlog TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.job_backlog TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE lanes; Type: ACL
-GRANT SELECT ON TABLE tenure.lanes TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.lanes TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE job_in_progress; Type: ACL
-GRANT SELECT ON TABLE tenure.job_in_progress TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.job_in_progress TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.lane; Type: ACL
-GRANT SELECT(lane) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(lane) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.tenant_id; Type: ACL
-GRANT SELECT(tenant_id) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(tenant_id) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.owner; Type: ACL
-GRANT SELECT(owner) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(owner) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.executor; Type: ACL
-GRANT SELECT(executor) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(executor) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.principal; Type: ACL
-GRANT SELECT(principal) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(principal) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.leased_at; Type: ACL
-GRANT SELECT(leased_at) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(leased_at) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.until; Type: ACL
-GRANT SELECT(until) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(until) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.lease_seconds; Type: ACL
-GRANT SELECT(lease_seconds) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(lease_seconds) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.renewals; Type: ACL
-GRANT SELECT(renewals) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(renewals) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN leases.held; Type: ACL
-GRANT SELECT(held) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT(held) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE migrations; Type: ACL
-GRANT SELECT ON TABLE tenure.migrations TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.migrations TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE queue_health; Type: ACL
-GRANT SELECT ON TABLE tenure.queue_health TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.queue_health TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE tenants; Type: ACL
-GRANT SELECT ON TABLE tenure.tenants TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.tenants TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE transitions; Type: ACL
-GRANT SELECT ON TABLE tenure.transitions TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_producer, tenure_worker, tenure_viewer;
+GRANT SELECT ON TABLE tenure.transitions TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;

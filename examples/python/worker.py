@@ -20,12 +20,16 @@ def work(job):
     def tell(verb, **more):  # The token proves that the job is still ours.
         return call(f"/{job['job_id']}/{verb}", token=job["token"], **more)
 
+    # Of an execution, or none: the database says so, whatever the payload says. If the step locks its target,
+    # step["fence"] is the number of this run: a target that refuses smaller ones is safe from a worker believed dead.
+    step = job["step"]
+    of = {"step": step["step_id"], "target": step["target_ref"]} if step else {}
     try:
         for _ in range(job["payload"]["to"]):
             time.sleep(0.1)  # Here the real work would be done.
             if tell("heartbeat")["status"] == "cancel":
                 return tell("acknowledge-cancel")
-        return tell("complete", result={"counted_to": job["payload"]["to"]})
+        return tell("complete", result={"counted_to": job["payload"]["to"], **of})
     except urllib.error.HTTPError as refusal:  # The lease was lost: somebody else has the job now.
         return json.load(refusal)
     except Exception as error:

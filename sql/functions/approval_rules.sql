@@ -27,6 +27,7 @@ as $$
     select distinct s.step_number, coalesce(r.name, 'default') as rule, greatest(coalesce(r.level, tenure.class_reach(s.action_class) - 1), coalesce((p_plan ->> 'approval_level')::integer, 0)) as level,
            coalesce(r.roles, '{}') as roles, coalesce(r.quorum, 1) as quorum, coalesce(r.expires_seconds, 86400) as expires_seconds, r.start_window
       from tenure.plan_steps(p_plan) s
+      join tenure.plan_demands(p_plan) d on d.step_number = s.step_number
       cross join unnest(p_requesters) q (requester)
       left join lateral (
         select r.name, r.level::integer, r.roles, r.quorum::integer, r.expires_seconds, r.start_window
@@ -34,7 +35,12 @@ as $$
          where r.tenant_id = p_tenant_id
            and (r.action_classes is null or s.action_class = any (r.action_classes))
            and (r.target_types is null or tenure.matches_any(s.target_type, r.target_types))
-           and (r.target_refs is null or tenure.matches_any(s.target_ref, r.target_refs))
+           and (r.target_refs is null or tenure.target_matches(s.target_ref, r.target_refs, d.fold))
+           and (r.actions is null or tenure.matches_any(s.action, r.actions))
+           and (r.kinds is null or tenure.matches_any(s.kind, r.kinds))
+           and (r.executors is null or tenure.matches_any(coalesce(s.executor, (
+             select k.executor from tenure.kinds k where k.tenant_id = p_tenant_id and k.kind = s.kind),
+             'external_worker'), r.executors))
            and (r.sla_classes is null or p_plan ->> 'sla_class' = any (r.sla_classes))
            and (r.requesters is null or tenure.matches_any(q.requester, r.requesters))
            and (r.requester_kinds is null or tenure.principal_kind(p_tenant_id, q.requester) = any (r.requester_kinds))
@@ -52,9 +58,13 @@ as $$
       cross join lateral (select m.level > 0 or t.level = 0 as counts) c
      group by t.step_number, t.level
   )
-  select c.step_number, c.rule, c.level, array(select distinct x from jsonb_array_elements(c.roles) l cross join lateral jsonb_array_elements_text(l) x order by x), c.quorum, c.expires_seconds,
+  -- Whatever the rules say, the level is at least what the action itself demands; then it is named beside them.
+  select c.step_number,
+         c.rule || case when d.level_min > c.level then ', action ' || coalesce(d.registration, 'unregistered') else '' end,
+         greatest(c.level, d.level_min), array(select distinct x from jsonb_array_elements(c.roles) l cross join lateral jsonb_array_elements_text(l) x order by x), c.quorum, c.expires_seconds,
          case when jsonb_array_length(c.windows) = 1 then c.windows -> 0 else c.windows end
     from combined c
+    join tenure.plan_demands(p_plan) d on d.step_number = c.step_number
 $$;
 
 -- What the rules ask for a plan as a whole: the strictest of its steps decides, and names its rule; the roles of all who ask for an approval count, and the greatest quorum:
@@ -79,24 +89,33 @@ begin
 end
 $$;
 
--- Refuses targets that no rule names, where the tenant wants that.
+-- Refuses targets that are not known, where the tenant wants that: in strict mode those that no rule names; outside open
+-- mode, once target types are registered, those whose type is not and that no rule names either.
 create or replace function tenure.check_targets(p_tenant_id integer, p_plan jsonb) returns void
 language plpgsql
 as $$
 declare
-  v_step record;
+  v_step   record;
+  v_strict boolean := (tenure.setting(p_tenant_id, 'executions.targets.strict'))::boolean;
 begin
-  if not (tenure.setting(p_tenant_id, 'executions.targets.strict'))::boolean then
+  if not v_strict and ((tenure.setting(p_tenant_id, 'executions.actions.open'))::boolean
+      or not exists (select from tenure.target_types t where t.tenant_id = p_tenant_id)) then
     return;
   end if;
   select s.step_number, s.target_type, s.target_ref into v_step
     from tenure.plan_steps(p_plan) s
+    join tenure.plan_demands(p_plan) d on d.step_number = s.step_number
    where not exists (select from tenure.approval_rules r where r.tenant_id = p_tenant_id and coalesce(r.target_types, r.target_refs) is not null
-                        and tenure.matches_any(s.target_type, r.target_types) and tenure.matches_any(s.target_ref, r.target_refs))
+                        and tenure.matches_any(s.target_type, r.target_types) and tenure.target_matches(s.target_ref, r.target_refs, d.fold))
+     and (v_strict or not exists (
+       select from tenure.target_types t where t.tenant_id = p_tenant_id and t.name = s.target_type))
    order by s.step_number limit 1;
   if found then
     perform tenure.refuse('target_unknown', format('steps[%s] is about %s %L, which no rule names.', v_step.step_number - 1, v_step.target_type, v_step.target_ref),
-      'Strict mode (executions.targets.strict) takes only targets of approval rules.', 'Correct the target, or name it in a rule: tenure.approval_rule_set(name, spec).');
+      case when v_strict then 'Strict mode (executions.targets.strict) takes only targets of approval rules.'
+        else 'Outside open mode (executions.actions.open), once target types are registered, the others are refused.' end,
+      case when v_strict then 'Correct the target, or name it in a rule: tenure.approval_rule_set(name, spec).'
+        else 'Correct the target, or register its type: tenure.target_type_set(name, spec).' end);
   end if;
 end
 $$;
@@ -176,20 +195,14 @@ begin
 end
 $$;
 
--- Makes a rule, or takes the place of the one of this name.
-create or replace function tenure.approval_rule_set(p_name text, p_spec jsonb) returns jsonb
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp
+-- Refuses an invalid specification of a rule.
+create or replace function tenure.check_rule(p_name text, p_spec jsonb) returns void
+language plpgsql
 as $$
 declare
-  v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
-  v_rule   tenure.approval_rules;
-  v_field  text;
-  v_value  jsonb;
+  v_field text;
+  v_value jsonb;
 begin
-  perform tenure.check_tenant(v_caller.tenant_id);
-  perform tenure.refuse_agent(v_caller);
   perform tenure.check_name('rule', p_name);
   if p_name = 'default' then
     perform tenure.refuse('name_invalid', 'A rule cannot be named default.', 'That is the built-in rule, which comes last.', 'Choose another name; a rule without conditions comes before the built-in one.');
@@ -198,8 +211,8 @@ begin
     perform tenure.refuse('payload_not_object', 'The specification is not a JSON object.', 'It names what the rule matches and what it asks for.', 'Give an object such as {"position": 10, "action_classes": ["deploy"], "level": 2}.');
   end if;
   for v_field, v_value in select f.key, f.value from jsonb_each(p_spec) f loop
-    perform tenure.check_word('value_unknown', 'field of a rule', v_field, array['position', 'action_classes', 'target_types', 'target_refs', 'sla_classes', 'requesters', 'requester_kinds', 'level',
-      'roles', 'quorum', 'expires_seconds', 'window', 'note']);
+    perform tenure.check_word('value_unknown', 'field of a rule', v_field, array['position', 'action_classes', 'actions', 'kinds', 'executors', 'target_types',
+      'target_refs', 'sla_classes', 'requesters', 'requester_kinds', 'level', 'roles', 'quorum', 'expires_seconds', 'window', 'note']);
     if v_field in ('position', 'level', 'quorum', 'expires_seconds') then
       if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric) or abs(v_value::numeric) > 9e15 then
         perform tenure.refuse('number_out_of_range', format('%s is %s.', v_field, left(v_value::text, 50)), 'It must be a whole number.', 'Give a whole number.');
@@ -227,28 +240,60 @@ begin
   if not p_spec ? 'level' then
     perform tenure.refuse('value_unknown', 'The rule names no level.', 'It is what a rule decides: 0 automatic, 1 one approval, 2 plan review with a runbook, 3 also each step.', 'Give a level.');
   end if;
-  v_rule := jsonb_populate_record(null::tenure.approval_rules, p_spec - 'window');
-  v_rule.tenant_id := v_caller.tenant_id;
-  v_rule.name := p_name;
-  v_rule.start_window := case when jsonb_typeof(p_spec -> 'window') = 'object' then p_spec -> 'window' end;
-  -- One after the other: the next position is free, and stays so.
-  perform from tenure.tenants t where t.tenant_id = v_caller.tenant_id for no key update;
-  v_rule.position := coalesce(v_rule.position, (select max(r.position) + 10 from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name <> p_name), 10);
-  if exists (select from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.position = v_rule.position and r.name <> p_name) then
-    perform tenure.refuse('key_taken', format('Another rule stands at position %s.', v_rule.position), 'The order of rules is their meaning: no two stand at one place.', 'Choose another position: see tenure.approval_rule_list().');
-  end if;
-  insert into tenure.approval_rules (tenant_id, name, position, action_classes, target_types, target_refs, sla_classes, requesters, requester_kinds, level, roles, quorum, expires_seconds, start_window,
-    note, updated_at, updated_by)
-  values (v_rule.tenant_id, p_name, v_rule.position, v_rule.action_classes, v_rule.target_types, v_rule.target_refs, v_rule.sla_classes, v_rule.requesters, v_rule.requester_kinds, v_rule.level,
-    coalesce(v_rule.roles, '{}'), coalesce(v_rule.quorum, 1), coalesce(v_rule.expires_seconds, 86400), v_rule.start_window, coalesce(v_rule.note, ''), v_now, v_caller.principal)
-  on conflict (tenant_id, name) do update set position = excluded.position, action_classes = excluded.action_classes, target_types = excluded.target_types, target_refs = excluded.target_refs,
-    sla_classes = excluded.sla_classes, requesters = excluded.requesters, requester_kinds = excluded.requester_kinds, level = excluded.level, roles = excluded.roles, quorum = excluded.quorum,
-    expires_seconds = excluded.expires_seconds, start_window = excluded.start_window, note = excluded.note, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
-  perform tenure.emit(v_now, v_caller.tenant_id, 'approval.rule_set', v_caller.principal, null, p_name, p_spec);
-  return (select to_jsonb(r) - 'tenant_id' from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name = p_name);
 end
 $$;
 
+-- Makes a rule, or takes the place of the one of this name. Answers the rule, or the change that waits for a second
+-- admin (governance.changes.need_approval).
+create or replace function tenure.approval_rule_set(p_name text, p_spec jsonb) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+begin
+  perform tenure.check_tenant(v_caller.tenant_id);
+  perform tenure.refuse_agent(v_caller);
+  perform tenure.check_rule(p_name, p_spec);
+  return tenure.governance_change(v_caller, 'approval_rule', p_name, 'set', p_spec);
+end
+$$;
+
+-- Writes a rule that was checked. The caller holds the tenant: the next position is free, and stays so.
+create or replace function tenure.approval_rule_write(
+  p_tenant_id integer, p_now timestamptz, p_author text, p_name text, p_spec jsonb) returns void
+language plpgsql
+as $$
+declare
+  v_rule tenure.approval_rules := jsonb_populate_record(null::tenure.approval_rules, p_spec - 'window');
+begin
+  v_rule.start_window := case when jsonb_typeof(p_spec -> 'window') = 'object' then p_spec -> 'window' end;
+  v_rule.position := coalesce(v_rule.position, (
+    select max(r.position) + 10 from tenure.approval_rules r where r.tenant_id = p_tenant_id and r.name <> p_name), 10);
+  if exists (select from tenure.approval_rules r
+              where r.tenant_id = p_tenant_id and r.position = v_rule.position and r.name <> p_name) then
+    perform tenure.refuse('key_taken', format('Another rule stands at position %s.', v_rule.position),
+      'The order of rules is their meaning: no two stand at one place.',
+      'Choose another position: see tenure.approval_rule_list().');
+  end if;
+  insert into tenure.approval_rules (tenant_id, name, position, action_classes, actions, kinds, executors, target_types,
+    target_refs, sla_classes, requesters, requester_kinds, level, roles, quorum, expires_seconds, start_window, note,
+    updated_at, updated_by)
+  values (p_tenant_id, p_name, v_rule.position, v_rule.action_classes, v_rule.actions, v_rule.kinds, v_rule.executors,
+    v_rule.target_types, v_rule.target_refs, v_rule.sla_classes, v_rule.requesters, v_rule.requester_kinds,
+    v_rule.level, coalesce(v_rule.roles, '{}'), coalesce(v_rule.quorum, 1), coalesce(v_rule.expires_seconds, 86400),
+    v_rule.start_window, coalesce(v_rule.note, ''), p_now, p_author)
+  on conflict (tenant_id, name) do update set position = excluded.position, action_classes = excluded.action_classes,
+    actions = excluded.actions, kinds = excluded.kinds, executors = excluded.executors,
+    target_types = excluded.target_types, target_refs = excluded.target_refs, sla_classes = excluded.sla_classes,
+    requesters = excluded.requesters, requester_kinds = excluded.requester_kinds, level = excluded.level,
+    roles = excluded.roles, quorum = excluded.quorum, expires_seconds = excluded.expires_seconds,
+    start_window = excluded.start_window, note = excluded.note, updated_at = excluded.updated_at,
+    updated_by = excluded.updated_by;
+end
+$$;
+
+-- Removes a rule, or proposes that to a second admin.
 create or replace function tenure.approval_rule_delete(p_name text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -258,24 +303,19 @@ declare
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.refuse_agent(v_caller);
-  delete from tenure.approval_rules r where r.tenant_id = v_caller.tenant_id and r.name = p_name;
-  if not found then
-    perform tenure.refuse('rule_unknown', format('There is no rule %L.', p_name), 'A rule is named by its name, within one tenant.', 'See tenure.approval_rule_list().');
-  end if;
-  perform tenure.emit(tenure.now(), v_caller.tenant_id, 'approval.rule_deleted', v_caller.principal, null, p_name, '{}');
-  return jsonb_build_object('name', p_name, 'deleted', true);
+  return tenure.governance_change(v_caller, 'approval_rule', p_name, 'delete', null);
 end
 $$;
 
 create or replace function tenure.approval_rule_list()
-returns table (name text, "position" integer, action_classes text[], target_types text[], target_refs text[], sla_classes text[], requesters text[], requester_kinds text[], level integer, roles text[],
+returns table (name text, "position" integer, action_classes text[], actions text[], kinds text[], executors text[], target_types text[], target_refs text[], sla_classes text[], requesters text[], requester_kinds text[], level integer, roles text[],
                quorum integer, expires_seconds integer, start_window jsonb, note text, updated_at timestamptz, updated_by text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
-    select r.name, r.position, r.action_classes, r.target_types, r.target_refs, r.sla_classes, r.requesters, r.requester_kinds, r.level::integer, r.roles, r.quorum::integer, r.expires_seconds,
+    select r.name, r.position, r.action_classes, r.actions, r.kinds, r.executors, r.target_types, r.target_refs, r.sla_classes, r.requesters, r.requester_kinds, r.level::integer, r.roles, r.quorum::integer, r.expires_seconds,
            r.start_window, r.note, r.updated_at, r.updated_by
       from tenure.approval_rules r where r.tenant_id = tenure.current_tenant() order by r.position;
 end
@@ -288,6 +328,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
   v_home   integer := tenure.principal_home(v_caller);
   v_row    tenure.principals;
   v_field  text;
@@ -302,8 +343,12 @@ begin
     perform tenure.refuse('payload_not_object', 'The specification is not a JSON object.', 'It names approver_level and approval_roles.', 'Give an object such as {"approver_level": 2}.');
   end if;
   for v_field in select jsonb_object_keys(p_spec) loop
-    perform tenure.check_word('value_unknown', 'field of a principal', v_field, array['approver_level', 'approval_roles']);
+    perform tenure.check_word('value_unknown', 'field of a principal', v_field, array['approver_level', 'approval_roles', 'confirm']);
   end loop;
+  if p_spec ? 'confirm' and p_spec -> 'confirm' <> 'true' then
+    perform tenure.refuse('value_unknown', format('confirm is %s.', left((p_spec -> 'confirm')::text, 100)),
+      'It is true, or left out.', 'Give true to vouch for the principal as it is then.');
+  end if;
   if jsonb_typeof(p_spec -> 'approver_level') not in ('null', 'number') then
     perform tenure.refuse('number_out_of_range', 'approver_level is no number.', 'It is 1, 2, 3 or null.', 'Give one of these.');
   end if;
@@ -321,12 +366,23 @@ begin
     perform tenure.check_name('role', x) from jsonb_array_elements_text(p_spec -> 'approval_roles') x;
   end if;
   perform tenure.refuse_agent(v_caller);
+  if p_spec ? 'confirm' and v_caller.principal = p_name and not (v_caller.roles is null and tenure.is_trusted()) then
+    perform tenure.refuse('not_permitted', format('%s cannot confirm itself.', p_name),
+      'Who confirms a principal vouches for it in place of those who registered or changed it.',
+      'Let another admin do it.');
+  end if;
   update tenure.principals p
      set approver_level = case when p_spec ? 'approver_level' then (p_spec ->> 'approver_level')::numeric::smallint else p.approver_level end,
-         approval_roles = case when p_spec ? 'approval_roles' then array(select jsonb_array_elements_text(p_spec -> 'approval_roles')) else p.approval_roles end
+         approval_roles = case when p_spec ? 'approval_roles' then array(select jsonb_array_elements_text(p_spec -> 'approval_roles')) else p.approval_roles end,
+         -- Who changes it stands behind it beside those before; who confirms it takes their place.
+         makers = array_remove(array(
+           select m from unnest(case when p_spec ? 'confirm' then '{}' else p.makers end || tenure.makers_now(v_caller)) m
+            group by m order by m), p.name)
    where p.principal_id = v_row.principal_id
   returning p.* into v_row;
-  perform tenure.emit(tenure.now(), v_home, 'principal.changed', v_caller.principal, null, p_name, p_spec);
-  return jsonb_build_object('name', p_name, 'kind', v_row.kind, 'approver_level', v_row.approver_level, 'approval_roles', v_row.approval_roles);
+  perform tenure.approvers_changed(v_now, array[p_name]);
+  perform tenure.emit(v_now, v_home, 'principal.changed', v_caller.principal, null, p_name, p_spec);
+  return jsonb_build_object('name', p_name, 'kind', v_row.kind, 'approver_level', v_row.approver_level,
+    'approval_roles', v_row.approval_roles, 'makers', v_row.makers);
 end
 $$;

@@ -2,14 +2,24 @@
 
 -- Asks for a decision about the plan of an execution, or about one step of it.
 create or replace function tenure.approval_request(
-  p_now timestamptz, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) returns uuid
+  p_now timestamptz, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) returns tenure.approvals
 language sql
 as $$
   insert into tenure.approvals (approval_id, tenant_id, execution_id, step_number, plan_hash, plan_snapshot_hash, level, roles, quorum, rule, runbook_ref, state, created_at, escalate_at, expires_at)
   values (tenure.new_id(p_now), p_execution.tenant_id, p_execution.execution_id, p_step_number, p_plan.plan_hash, p_plan.plan_snapshot_hash, p_level, coalesce(p_roles, '{}'), p_quorum, p_rule,
     p_execution.runbook_ref, 'pending', p_now,
     p_now + make_interval(secs => p_expires_seconds * tenure.setting_integer(p_execution.tenant_id, 'approvals.escalate_percent') / 100.0), p_now + make_interval(secs => p_expires_seconds))
-  returning approval_id
+  returning *
+$$;
+
+-- What the event that asks for a decision says about it: enough for a message to an approver, with a link.
+create or replace function tenure.approval_asked(p_approval_id uuid, p_execution tenure.executions) returns jsonb
+language sql stable
+as $$
+  select jsonb_strip_nulls(jsonb_build_object('approval_id', p_approval_id, 'purpose', p_execution.purpose,
+    'requested_by', p_execution.requested_by, 'on_behalf_of', p_execution.on_behalf_of,
+    'link', rtrim(tenure.setting(p_execution.tenant_id, 'server.public_url') #>> '{}', '/')
+      || '/v1/approvals/' || p_approval_id))
 $$;
 
 -- Who is about to decide: how they proved it, from where, up to which level and in which roles. Refuses agents and whoever nobody registered.
@@ -56,7 +66,8 @@ create or replace function tenure.is_requester(p_execution tenure.executions, p_
 language sql stable
 as $$ select p_execution.requesters && p_names $$;
 
--- Refuses a decision by a key or a login that one of those made who stand behind the plan: it could be they who use it.
+-- Refuses a decision by a key, a login or a principal that a requester of the plan made or changed: it could be they
+-- who use it.
 create or replace function tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) returns void
 language plpgsql
 as $$
@@ -70,6 +81,13 @@ declare
 begin
   select m into v_maker from unnest(p_makers) m where m = any (p_execution.requesters) order by 1 limit 1;
   if found then
+    if v_maker <> all (tenure.means_makers(p_caller)) then
+      perform tenure.refuse('self_approval',
+        format('%s requested this plan, and stands behind the principal %s.', v_maker, p_caller.principal),
+        'They registered or changed it, or made what that was done by, and so could be the one who uses it: four eyes.',
+        'Ask an approver whom they did not register; or let another admin, who is not of their making, confirm the '
+          'principal anew: tenure.principal_set(name, {"confirm": true}).');
+    end if;
     perform tenure.refuse('self_approval', format('%s requested this plan, and stands behind the %s.', v_maker, v_by),
       format('They %s, or made that by which it was done, and so could use it themselves: four eyes, without exception.', case when p_caller.roles is not null then 'made the key' else 'bound the login' end),
       format('Ask somebody else; or let another admin %s, one whose own is not from them either, or the '
@@ -95,7 +113,8 @@ begin
     if p_decision = 'approve' and (p_makers && v_old.names or v_old.auth_makers && p_names) then
       perform tenure.refuse('approval_decided', format('%s has decided about this already, and %s.', v_old.principal,
           case when p_makers && v_old.names then format('stands behind what %s comes by', p_names[1]) else format('came by what %s stands behind', p_names[1]) end),
-        'Whoever makes a key, or binds a login, could use it themselves: together they count once.', 'Let another decide; or have the key made anew, or the login bound anew, by somebody who does not decide about it.');
+        'Who makes a key, binds a login, or registers or changes a principal, could use it: together they count once.',
+        'Let another decide; or have the key made anew, the login bound anew, or the principal confirmed anew, by an admin who does not decide about it.');
     end if;
   end loop;
 end
@@ -219,6 +238,8 @@ declare
   v_told tenure.execution_told := (p_approval.execution_id, 'approval_' || p_approval.state, p_approval.step_number,
     jsonb_strip_nulls(jsonb_build_object('approval_id', p_approval.approval_id, 'plan_hash', p_approval.plan_hash, 'reason', coalesce(p_reason, p_approval.reason))))::tenure.execution_told;
   v_exec tenure.executions;
+  v_lapses timestamptz;
+  v_step tenure.steps;
 begin
   if p_approval.state = 'pending' then
     return;
@@ -227,7 +248,10 @@ begin
   if p_approval.step_number is null then
     if p_approval.state = 'approved' then
       perform tenure.execution_move(p_now, p_actor, v_exec.execution_id, 'approved', null, null);
-      perform tenure.chain_append(p_now, p_actor, array[v_told, (v_exec.execution_id, 'execution_approved', null, jsonb_build_object('from', v_exec.state, 'to', 'approved'))::tenure.execution_told]);
+      update tenure.executions e set lapses_at = tenure.execution_lapses_at(p_now, v_exec)
+       where e.execution_id = v_exec.execution_id returning e.lapses_at into v_lapses;
+      perform tenure.chain_append(p_now, p_actor, array[v_told, (v_exec.execution_id, 'execution_approved', null,
+        jsonb_strip_nulls(jsonb_build_object('from', v_exec.state, 'to', 'approved', 'lapses_at', v_lapses)))::tenure.execution_told]);
       perform tenure.executions_begin(p_now, p_actor, array[v_exec.execution_id]);
     else
       perform tenure.chain_append(p_now, p_actor, array[v_told]);
@@ -248,14 +272,16 @@ begin
   else
     update tenure.steps s set state = 'failed', ended_at = greatest(p_now, s.started_at), error_code = case p_approval.state when 'rejected' then 'rejected' else 'approval_expired' end, error_class = 'approval',
            error_message = coalesce(p_reason, p_approval.reason)
-     where s.execution_id = v_exec.execution_id and s.step_number = p_approval.step_number and s.state = 'awaiting_approval';
+     where s.execution_id = v_exec.execution_id and s.step_number = p_approval.step_number and s.state = 'awaiting_approval'
+    returning s.* into v_step;
     -- One that never began has no way to fail: it is called off.
     if v_exec.state = 'approved' then
       update tenure.steps s set state = 'awaiting_approval', ended_at = null where s.execution_id = v_exec.execution_id and s.step_number = p_approval.step_number;
       perform tenure.execution_call_off(p_now, p_actor, v_exec.execution_id, case p_approval.state when 'rejected' then 'step_rejected' else 'approval_expired' end, coalesce(p_reason, p_approval.reason));
     else
       perform tenure.executions_advance(p_now, p_actor, array[v_exec.execution_id], array[p_approval.step_number], array['failed'],
-        array[(v_exec.execution_id, 'step_failed', p_approval.step_number, jsonb_build_object('error_code', case p_approval.state when 'rejected' then 'rejected' else 'approval_expired' end))::tenure.execution_told]);
+        array[(v_exec.execution_id, 'step_failed', p_approval.step_number, jsonb_strip_nulls(jsonb_build_object('error_code', v_step.error_code, 'error_class', v_step.error_class,
+          'error_message', left(v_step.error_message, 500), 'ended_at', v_step.ended_at)))::tenure.execution_told]);
     end if;
   end if;
   perform tenure.executions_schedule(p_now, array[v_exec.execution_id]);

@@ -168,7 +168,6 @@ declare
   v_tenant integer := coalesce(v_caller.tenant_id, 0);
   v_now    timestamptz := tenure.now();
   v_key    tenure.config_keys;
-  v_old    jsonb;
 begin
   perform tenure.check_config_key(p_key);
   select k.* into v_key from tenure.config_keys k where k.key = p_key;
@@ -179,6 +178,12 @@ begin
         or p_value::numeric < v_key.value_min or p_value::numeric > v_key.value_max) then
       perform tenure.refuse('config_invalid', format('%s cannot be %s.', p_key, p_value),
         format('It is a whole number between %s and %s.', v_key.value_min, v_key.value_max), 'Give a number within these bounds.');
+    elsif v_key.value_type = 'text' and (jsonb_typeof(p_value) <> 'string'
+        or p_value #>> '{}' !~ '^(https?://[^[:space:][:cntrl:]]+)?$'
+        or length(p_value #>> '{}') > tenure.limit_of('url_chars_max')) then
+      perform tenure.refuse('config_invalid', format('%s cannot be %s.', p_key, left(p_value::text, 100)),
+        format('It is a URL of at most %s characters, or empty.', tenure.limit_of('url_chars_max')),
+        'Give a URL such as https://tenure.example.org.');
     end if;
   end if;
 
@@ -187,19 +192,36 @@ begin
     p_value := to_jsonb(p_value::numeric::bigint);
   end if;
 
-  perform tenure.config_lock(v_tenant);
-  v_old := tenure.setting(v_tenant, p_key);
+  if tenure.is_governed_key(p_key) then
+    perform tenure.refuse_agent(v_caller);
+    return tenure.governance_change(v_caller, 'config', p_key, case when p_value is null then 'delete' else 'set' end, p_value);
+  end if;
+  return tenure.config_write(v_tenant, v_now, v_caller.principal, p_on_behalf_of, p_key, p_value);
+end
+$$;
+
+-- Writes a setting that was checked, and says so.
+create or replace function tenure.config_write(
+  p_tenant_id integer, p_now timestamptz, p_author text, p_on_behalf_of text, p_key text, p_value jsonb) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_old jsonb;
+begin
+  perform tenure.config_lock(p_tenant_id);
+  v_old := tenure.setting(p_tenant_id, p_key);
   if p_value is null then
-    delete from tenure.config c where c.tenant_id = v_tenant and c.key = p_key;
+    delete from tenure.config c where c.tenant_id = p_tenant_id and c.key = p_key;
   else
     insert into tenure.config (tenant_id, key, value, updated_at, updated_by)
-    values (v_tenant, p_key, p_value, v_now, v_caller.principal)
+    values (p_tenant_id, p_key, p_value, p_now, p_author)
     on conflict (tenant_id, key) do update set value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
   end if;
-  perform tenure.tunings_refresh(v_tenant);
-  perform tenure.emit(v_now, v_tenant, 'config.changed', v_caller.principal, p_on_behalf_of, p_key,
-    jsonb_build_object('key', p_key, 'old', v_old, 'new', tenure.setting(v_tenant, p_key)));
-  return jsonb_build_object('key', p_key, 'old', v_old, 'value', tenure.setting(v_tenant, p_key));
+  perform tenure.tunings_refresh(p_tenant_id);
+  perform tenure.emit(p_now, p_tenant_id, 'config.changed', p_author, p_on_behalf_of, p_key,
+    jsonb_build_object('key', p_key, 'old', v_old, 'new', tenure.setting(p_tenant_id, p_key)));
+  return jsonb_build_object('key', p_key, 'old', v_old, 'value', tenure.setting(p_tenant_id, p_key));
 end
 $$;
 

@@ -96,7 +96,9 @@ begin
   v_row := tenure.dead_letter_row(p_dead_letter_id);
   return jsonb_build_object(
     'dead_letter_id', p_dead_letter_id,
-    'may_replay', v_row.triage_status = 'manual_replay' and v_row.replayed_as is null and v_row.source_system is distinct from 'tenure.execution',
+    'may_replay', v_row.triage_status = 'manual_replay' and v_row.replayed_as is null
+      and v_row.source_system is distinct from 'tenure.execution'
+      and not tenure.is_governed(v_row.tenant_id, v_row.kind),
     'triage_status', v_row.triage_status,
     'replayed_as', v_row.replayed_as,
     'job', jsonb_build_object('kind', v_row.kind, 'executor', v_row.executor, 'priority', v_row.priority, 'attempts_max', v_row.attempts_max, 'source_ref', v_row.source_ref,
@@ -139,21 +141,23 @@ begin
   v_lane := tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
   v_policy := tenure.kind_show(v_row.kind);
   -- What its schedule says of its runs stands above the kind, also now.
-  select s.run_timeout_seconds, s.backoff_base_seconds, s.reentry into v_slot
+  select s.run_timeout_seconds, s.backoff_base_seconds, s.reentry, tenure.slot_origin(s, p) as origin
+    into v_slot
     from tenure.planned_slots p join tenure.schedules s on s.schedule_id = p.schedule_id where p.job_id = v_row.job_id;
   if coalesce(v_slot.run_timeout_seconds::text, v_policy ->> 'run_timeout_seconds', v_policy ->> 'renewals_max') is not null then
     perform tenure.lane_time(array[v_lane]);
   end if;
   insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, attempts_max, backoff_base_seconds, backoff_jitter_percent,
     run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref, idempotency_key, affinity_key, correlation_id,
-    parent_job_id, workflow_id, run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at, traceparent, on_lost)
+    parent_job_id, workflow_id, run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at, traceparent, on_lost, origin)
   values (v_job, v_caller.tenant_id, v_lane, v_row.kind, v_row.executor, v_row.event_domain, v_row.priority, v_now, v_row.attempts_max,
     coalesce(v_slot.backoff_base_seconds, (v_policy ->> 'backoff_base_seconds')::integer), (v_policy ->> 'backoff_jitter_percent')::smallint,
     coalesce(v_slot.run_timeout_seconds, (v_policy ->> 'run_timeout_seconds')::integer),
     (v_policy ->> 'renewals_max')::integer, v_policy ->> 'on_exhausted', v_row.payload_classification, v_row.payload, v_row.source_ref, v_row.target_ref, v_row.payload_ref,
     v_key, v_row.affinity_key, v_row.correlation_id, v_row.parent_job_id, v_row.workflow_id, v_row.run_id, v_row.job_id, v_row.source_system,
     v_caller.principal, nullif(p_on_behalf_of, ''), v_now, coalesce((select j.traceparent from tenure.jobs j where j.job_id = v_row.job_id), tenure.traceparent()),
-    coalesce(case v_slot.reentry when 'refused' then 'fail' end, (select j.on_lost from tenure.jobs j where j.job_id = v_row.job_id)));
+    coalesce(case v_slot.reentry when 'refused' then 'fail' end, (select j.on_lost from tenure.jobs j where j.job_id = v_row.job_id)),
+    coalesce((select j.origin from tenure.jobs j where j.job_id = v_row.job_id), v_slot.origin));
   insert into tenure.idempotency (key_hash, job_id) values (tenure.key_hash(tenure.key_scope(v_caller.tenant_id, v_row.kind), v_key), v_job);
   insert into tenure.ready (lane, rank, due, job_id, state, run, attempts) values (v_lane, -v_row.priority, v_now, v_job, 'queued', 0, 0);
   perform tenure.ready_mark(array[v_lane], array[-v_row.priority]);

@@ -19,27 +19,32 @@ language sql immutable parallel safe
 as $$
   select array_agg(d.domain || '.' || w.what order by d.domain, w.what)
     from (values
-      ('approval', '{approved, escalated, expired, rejected, requested, rule_deleted, rule_set,
-        vote}'::text[]),
+      ('action', '{deleted, set}'::text[]),
+      ('approval', '{approved, escalated, expired, rejected, requested, rule_deleted, rule_set, vote,
+        withdrawn}'),
       ('config', '{changed}'),
       ('dead_letter', '{replayed, triaged}'),
       ('delivery', '{dead, retried}'),
+      ('evidence', '{anchored}'),
       ('execution', '{approved, archived, backgrounded, cancelled, closed, completed, failed, frozen, parked,
         partially_failed, rejected, resumed, retried, running, started, stopping, submitted, timed_out,
         timeout_policy_set, triaged, unfrozen}'),
       ('executor', '{registered}'),
+      ('governance', '{change_approved, change_proposed, change_rejected}'),
       ('job', '{cancel_requested, cancelled, cleaned, dead_lettered, enqueued, expired, failed, leased,
         released, rescheduled, retried, retry_scheduled, snoozed, started, succeeded, timed_out}'),
       ('key', '{created, revoked}'),
-      ('kind', '{changed, paused, resumed}'),
+      ('kind', '{changed, governed, paused, resumed, ungoverned}'),
       ('lock', '{acquired, broken, expired, released}'),
       ('login', '{bound, unbound}'),
       ('principal', '{changed, created}'),
       ('schedule', '{backfilled, created, deleted, ended, failing, paused, resumed, run_asked, slot_cancelled,
         slot_failed, slot_skipped, slot_started, slot_succeeded, updated}'),
-      ('step', '{blocked, cancelled, completed, failed, progress, resolved, retrying, skipped, started,
+      ('section', '{entered, left}'),
+      ('step', '{blocked, cancelled, completed, failed, progress, queued, resolved, retrying, skipped, started,
         unknown}'),
       ('subscription', '{created, deleted, failing, lost, paused, resumed, rotated, skipped}'),
+      ('target_type', '{deleted, set}'),
       ('tenant', '{created}')) d (domain, words)
    cross join unnest(d.words) w (what)
 $$;

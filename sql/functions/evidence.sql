@@ -16,98 +16,134 @@ as $$
      and not exists (select from tenure.step_runs k where k.execution_id = p_execution_id and k.step_number = s.step_number and k.job_id = r.job_id and k.run = r.run)
 $$;
 
--- The lines of the evidence of one execution, unsigned, in their order.
+-- Whether the chained lines tell of a run: of the job that a step runs now only what was followed up is told.
+create or replace function tenure.run_told(p_step tenure.steps, p_job_id uuid, p_run integer) returns boolean
+language sql stable
+as $$
+  select p_step.state <> 'running' or p_step.job_id <> p_job_id or exists (
+    select from tenure.execution_events v
+     where v.execution_id = p_step.execution_id and v.step_number = p_step.step_number
+       and v.kind not in ('step_started', 'step_progress')
+       and v.seq > (select max(b.seq) from tenure.execution_events b
+                     where b.execution_id = p_step.execution_id and b.step_number = p_step.step_number
+                       and b.body::jsonb -> 'data' ->> 'job_id' = p_job_id::text)
+       and (v.body::jsonb -> 'data' ->> 'run')::integer >= p_run)
+$$;
+
+-- The lines of an execution's rows, each with the fields that evidence states, named one by one: a new
+-- column appears in no file by itself. What is stated here follows from the plan and the chained lines;
+-- verifying checks that.
+create or replace function tenure.evidence_rows(p_execution tenure.executions)
+returns table (part integer, place bigint, rank text, line jsonb)
+language sql stable
+as $$
+  select 3, 0::bigint, ''::text, jsonb_strip_nulls(jsonb_build_object('kind', 'execution',
+           'execution_id', e.execution_id, 'plan_hash', e.plan_hash, 'purpose', e.purpose, 'state', e.state,
+           'action_class', e.action_class, 'approval_level', e.approval_level, 'rule', e.rule,
+           'requested_by', e.requested_by, 'on_behalf_of', e.on_behalf_of, 'requesters', e.requesters,
+           'via', e.via, 'key', e.idempotency_key, 'key_origin', e.key_origin, 'start_after', e.start_after,
+           'start_before', e.start_before, 'start_window', e.start_window, 'timeout_ms', e.timeout_ms,
+           'supersedes', e.supersedes, 'retry_of', e.retry_of, 'retried_as', e.retried_as,
+           'stopped_by', e.stopped_by, 'reason_code', e.reason_code, 'reason', e.reason,
+           'created_at', e.created_at, 'approved_at', e.approved_at, 'lapses_at', e.lapses_at,
+           'started_at', e.started_at,
+           'ended_at', e.ended_at, 'closed_at', e.closed_at, 'closed_by', e.closed_by,
+           'chain_hash', encode(e.chain_hash, 'hex')))
+         || case when e.metadata = '{}' then '{}' else jsonb_build_object('metadata', e.metadata) end
+    from (select (p_execution).*) e
+  union all
+  select 4, s.step_number, '', jsonb_strip_nulls(jsonb_build_object('kind', 'step',
+           'step_number', s.step_number, 'step', s.step_id, 'action', s.action,
+           'action_class', s.action_class, 'registration', s.registration,
+           'level_min', nullif(s.level_min, 0), 'section', s.section,
+           'target_type', s.target_type, 'target_ref', s.target_ref,
+           'job_kind', s.kind, 'executor', s.executor, 'payload_ref', s.payload_ref,
+           'compensation_note', s.compensation_note, 'effects', s.effects, 'attempts_max', s.attempts_max,
+           'timeout_seconds', s.timeout_seconds, 'approval_level', s.approval_level, 'rule', s.rule,
+           'lock_target', s.lock_target, 'lock_action', s.lock_action, 'state', s.state,
+           'carried_from', s.carried_from,
+           'needs', (select jsonb_agg(o.step_id order by n.needs_number)
+                       from tenure.step_needs n
+                       left join tenure.steps o
+                         on o.execution_id = n.execution_id and o.step_number = n.needs_number
+                      where n.execution_id = s.execution_id and n.step_number = s.step_number)))
+         || tenure.evidence_payload(s.payload, s.payload_classification = 'restricted')
+         || case when s.approval_level = 0 then '{}' else jsonb_build_object('roles', s.approval_roles,
+              'quorum', s.approval_quorum, 'approval_seconds', s.approval_seconds) end
+         -- What was carried over is told by the evidence of the execution where it ran.
+         || case when s.carried_from is not null then '{}' else jsonb_strip_nulls(jsonb_build_object(
+              'job_id', s.job_id, 'fence', s.fence, 'attempt', nullif(s.attempt, 0), 'worker', s.worker,
+              'started_at', s.started_at, 'ended_at', s.ended_at, 'error_code', s.error_code,
+              'error_class', s.error_class, 'error_message', left(s.error_message, 500),
+              'result_hash', tenure.text_hash(s.output_summary::text), 'result_bytes', s.output_size_bytes,
+              'result_ref', s.output_ref, 'verdict_by', s.verdict_by, 'verdict_reason', s.verdict_reason)) end
+    from tenure.steps s where s.execution_id = p_execution.execution_id
+  union all
+  select 5, 0, a.created_at::text || a.approval_id, jsonb_strip_nulls(jsonb_build_object('kind', 'approval',
+           'approval_id', a.approval_id,
+           'step', (select s.step_id from tenure.steps s
+                     where s.execution_id = a.execution_id and s.step_number = a.step_number),
+           'plan_hash', a.plan_hash, 'level', a.level, 'roles', a.roles, 'quorum', a.quorum, 'rule', a.rule,
+           'auto_approved', a.auto_approved, 'state', a.state, 'created_at', a.created_at,
+           'escalated_at', a.escalated_at, 'expires_at', a.expires_at, 'decided_at', a.decided_at,
+           'decided_by', a.decided_by, 'reason', a.reason, 'consumed_at', a.consumed_at))
+    from tenure.approvals a where a.execution_id = p_execution.execution_id
+  union all
+  select 6, 0, v.at::text || v.principal, jsonb_strip_nulls(jsonb_build_object('kind', 'vote',
+           'approval_id', v.approval_id, 'principal', v.principal, 'decision', v.decision,
+           'plan_hash', v.plan_hash, 'comment', v.comment, 'auth_method', v.auth_method,
+           'auth_makers', v.auth_makers, 'source', v.source, 'roles', v.roles, 'level', v.level,
+           'on_behalf_of', v.on_behalf_of, 'at', v.at))
+    from tenure.approvals a join tenure.approval_votes v on v.approval_id = a.approval_id
+   where a.execution_id = p_execution.execution_id
+  union all
+  select 7, s.step_number, r.job_id || lpad(r.run::text, 9, '0'), jsonb_strip_nulls(jsonb_build_object(
+           'kind', 'attempt', 'step', s.step_id, 'job_id', r.job_id, 'run', r.run, 'attempt', r.attempt,
+           'outcome', r.outcome, 'worker', r.owner, 'holder', r.holder, 'leased_at', r.leased_at,
+           'started_at', r.started_at, 'ended_at', r.ended_at, 'error_code', r.error_code,
+           'error_class', r.error_class, 'error_message', left(coalesce(r.error_message, r.reason), 500),
+           'result', r.result::text, 'result_ref', r.result_ref))
+    from tenure.step_runs_of(p_execution.execution_id) r
+    join tenure.steps s on s.execution_id = r.execution_id and s.step_number = r.step_number
+   where tenure.run_told(s, r.job_id, r.run)
+$$;
+
+-- The lines of the evidence of one execution, unsigned, in their order. Times are those of UTC whoever asks.
 create or replace function tenure.execution_evidence(p_execution_id uuid) returns table (n integer, line text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set timezone = 'UTC'
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
   v_now    timestamptz := tenure.now();
   v_row    tenure.executions;
 begin
-  select e.* into v_row from tenure.executions e where e.execution_id = p_execution_id and (e.tenant_id = v_tenant or tenure.is_every_tenant());
+  select e.* into v_row
+    from tenure.executions e
+   where e.execution_id = p_execution_id and (e.tenant_id = v_tenant or tenure.is_every_tenant());
   if not found then
     perform tenure.refuse_execution(p_execution_id);
   end if;
   return query
-    select (row_number() over (order by l.part, l.place, l.then))::integer, l.line::text
+    select (row_number() over (order by l.part, l.place, l.rank collate "C"))::integer, l.line::text
       from (
-        select 1 as part, 0::bigint as place, ''::text as then, jsonb_build_object('kind', 'evidence', 'version', 1, 'execution_id', v_row.execution_id, 'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_row.tenant_id),
-                 'plan_hash', v_row.plan_hash, 'state', v_row.state, 'exported_at', v_now, 'events', v_row.chain_length) as line
+        select 1 as part, 0::bigint as place, ''::text as rank, jsonb_build_object('kind', 'evidence',
+                 'version', 2, 'execution_id', v_row.execution_id,
+                 'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_row.tenant_id),
+                 'plan_hash', v_row.plan_hash, 'state', v_row.state, 'exported_at', v_now,
+                 'events', v_row.chain_length) as line
         union all
-        select 2, 0, '', jsonb_build_object('kind', 'plan', 'plan', p.plan) from tenure.plans p where p.execution_id = p_execution_id
+        select 2, 0, '',
+               jsonb_build_object('kind', 'plan', 'plan', tenure.evidence_plan(p_execution_id, p.plan))
+          from tenure.plans p where p.execution_id = p_execution_id
         union all
-        select 3, 0, '', jsonb_build_object('kind', 'execution') || (to_jsonb(v_row) - array['tenant_id', 'chain_hash', 'takes_locks']) || jsonb_build_object('chain_hash', encode(v_row.chain_hash, 'hex'))
+        select r.part, r.place, r.rank, r.line from tenure.evidence_rows(v_row) r
         union all
-        select 4, s.step_number, '', jsonb_strip_nulls(to_jsonb(s) - array['tenant_id', 'execution_id', 'payload', 'kind']) || jsonb_build_object('kind', 'step', 'job_kind', s.kind) from tenure.steps s where s.execution_id = p_execution_id
-        union all
-        select 5, 0, a.created_at || a.approval_id::text, jsonb_build_object('kind', 'approval') || (to_jsonb(a) - array['tenant_id', 'execution_id']) from tenure.approvals a where a.execution_id = p_execution_id
-        union all
-        select 6, 0, v.at || v.principal, jsonb_build_object('kind', 'vote') || (to_jsonb(v) - 'tenant_id')
-          from tenure.approvals a join tenure.approval_votes v on v.approval_id = a.approval_id where a.execution_id = p_execution_id
-        union all
-        select 7, s.step_number, r.job_id || lpad(r.run::text, 9, '0'), jsonb_build_object('kind', 'attempt', 'step', s.step_id) || jsonb_strip_nulls(jsonb_build_object('job_id', r.job_id, 'run', r.run, 'attempt', r.attempt,
-                 'outcome', r.outcome, 'state', r.state, 'worker', r.owner, 'holder', r.holder, 'leased_at', r.leased_at, 'started_at', r.started_at, 'ended_at', r.ended_at, 'actor', r.actor, 'reason', r.reason,
-                 'error_code', r.error_code, 'error_class', r.error_class, 'error_message', r.error_message, 'result', r.result, 'result_ref', r.result_ref))
-          from tenure.step_runs_of(p_execution_id) r
-          join tenure.steps s on s.execution_id = r.execution_id and s.step_number = r.step_number
-        union all
-        select 8, v.seq, '', jsonb_build_object('kind', 'event', 'body', v.body, 'hash', encode(v.hash, 'hex')) from tenure.execution_events v where v.execution_id = p_execution_id) l
+        select 8, v.seq, '',
+               jsonb_build_object('kind', 'event', 'body', v.body, 'hash', encode(v.hash, 'hex'))
+          from tenure.execution_events v where v.execution_id = p_execution_id) l
      order by 1;
-end
-$$;
-
--- Adds a key pair; the newest signs. Who comes second with the first key of an installation is told so by the answer.
-create or replace function tenure.evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean default false) returns jsonb
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
-  v_there  text;
-begin
-  if p_key_id !~ '^[0-9a-f]{16}$' or octet_length(p_public_key) <> 32 or octet_length(p_secret_key) not between 32 and 4096
-     or p_key_id <> left(encode(sha256(p_public_key), 'hex'), 16) then
-    perform tenure.refuse('value_unknown', 'This is no key of Ed25519 with its id.', 'The public key has 32 bytes, and the id is the first 16 digits of its SHA-256.', 'Make one with: tenure evidence key create.');
-  end if;
-  lock table tenure.evidence_keys in share row exclusive mode;
-  select k.key_id into v_there from tenure.evidence_keys k order by k.created_at desc, k.key_id limit 1;
-  if p_first and v_there is not null then
-    return jsonb_build_object('key_id', v_there, 'added', false);
-  end if;
-  if v_there <> p_key_id and exists (select from tenure.evidence_keys k where k.key_id = p_key_id) then
-    perform tenure.refuse('state_conflict', format('The key %s is there already, and was followed by %s, which signs.', p_key_id, v_there), 'The newest key signs; one that was followed by another stays to verify what it signed.',
-      'Make a new one: tenure evidence key create.');
-  end if;
-  insert into tenure.evidence_keys (key_id, public_key, created_at, created_by) values (p_key_id, p_public_key, v_now, v_caller.principal) on conflict (key_id) do nothing;
-  insert into tenure.secrets (name, value) values ('evidence:' || p_key_id, p_secret_key) on conflict (name) do nothing;
-  return jsonb_build_object('key_id', p_key_id, 'added', true);
-end
-$$;
-
--- The key that signs now, with its secret: for servers alone.
-create or replace function tenure.evidence_key_current() returns table (key_id text, public_key bytea, secret_key bytea)
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return query
-    select k.key_id, k.public_key, s.value from tenure.evidence_keys k join tenure.secrets s on s.name = 'evidence:' || k.key_id order by k.created_at desc, k.key_id limit 1;
-  if not found then
-    perform tenure.refuse('evidence_key_missing', 'There is no key to sign evidence with.', 'Nobody has made one yet.', 'Make one: tenure evidence key create.');
-  end if;
-end
-$$;
-
-create or replace function tenure.evidence_key_list() returns table (key_id text, public_key bytea, created_at timestamptz, created_by text, signs boolean)
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return query
-    select k.key_id, k.public_key, k.created_at, k.created_by, row_number() over (order by k.created_at desc, k.key_id) = 1 from tenure.evidence_keys k order by k.created_at desc, k.key_id;
 end
 $$;
 
@@ -127,6 +163,7 @@ begin
       from tenure.tenants t
       cross join lateral (select x.execution_id, x.ended_at from tenure.executions x
                            where x.tenant_id = t.tenant_id and x.ended_at <= v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.executions_days')) and not (x.state = 'partially_failed' and x.key_held)
+                             and tenure.anchor_covers(x.execution_id, x.chain_length)
                            order by x.ended_at limit p_limit) e
      where t.tenant_id = any (v_tenants)
      order by e.ended_at limit p_limit;
@@ -157,8 +194,10 @@ begin
   if strpos(p_evidence, encode(v_row.chain_hash, 'hex')) = 0 then
     perform tenure.refuse('state_conflict', format('The evidence is not that of execution %s as it is now.', p_execution_id), 'Its last event is missing.', 'Make it anew, and try again.');
   end if;
-  insert into tenure.execution_archives (execution_id, tenant_id, purpose, plan_hash, state, requested_by, created_at, ended_at, archived_at, evidence)
-  values (v_row.execution_id, v_row.tenant_id, v_row.purpose, v_row.plan_hash, v_row.state, v_row.requested_by, v_row.created_at, v_row.ended_at, v_now, p_evidence);
+  insert into tenure.execution_archives (execution_id, tenant_id, purpose, plan_hash, state, requested_by, created_at, ended_at, archived_at, evidence, proof, correlation_id, targets, requesters)
+  values (v_row.execution_id, v_row.tenant_id, v_row.purpose, v_row.plan_hash, v_row.state, v_row.requested_by, v_row.created_at, v_row.ended_at, v_now, p_evidence,
+    tenure.anchor_proof_of(p_execution_id, null), v_row.correlation_id, tenure.execution_targets(p_execution_id), v_row.requesters);
+  perform tenure.execution_archive_terms_add(p_execution_id);
   delete from tenure.approval_votes v using tenure.approvals a where a.execution_id = p_execution_id and v.approval_id = a.approval_id;
   delete from tenure.approvals a where a.execution_id = p_execution_id;
   delete from tenure.execution_events v where v.execution_id = p_execution_id;

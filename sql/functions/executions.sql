@@ -63,14 +63,26 @@ begin
 end
 $$;
 
--- What the job of a step finds in its payload.
-create or replace function tenure.step_payload(p_payload jsonb, p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_target_type text, p_plan_hash text, p_fence bigint) returns json
-language sql stable
+-- What the job of a step knows of it: written beside the payload, where no producer writes. The reference of
+-- its target is the job's own (tenure.step_shown), so that the retention sweep empties it with the job. The
+-- fence is that of a run (tenure.fence_of), and this is written once, for all runs.
+create or replace function tenure.step_origin(
+  p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_action_class text,
+  p_target_type text, p_plan_hash text) returns jsonb
+language sql immutable
 as $$
-  -- Put together as text: it is made for every step, and read as text.
-  select (case when p_payload - 'step' = '{}' then '{' else left((p_payload - 'step')::text, -1) || ', ' end || '"step": {"execution_id": "' || p_execution_id::text || '", "step_id": ' || to_json(p_step_id)::text
-    || ', "step_number": ' || p_number::text || ', "action": ' || to_json(p_action)::text || ', "target_type": ' || to_json(p_target_type)::text || ', "plan_hash": "' || p_plan_hash
-    || '", "fence": ' || coalesce(p_fence::text, 'null') || '}}')::json
+  select jsonb_build_object('step', jsonb_strip_nulls(jsonb_build_object('execution_id', p_execution_id,
+    'step_id', p_step_id, 'step_number', p_number, 'action', p_action, 'action_class', p_action_class,
+    'target_type', p_target_type, 'plan_hash', p_plan_hash)))
+$$;
+
+-- The step of a job as every surface shows it, with the fence of its run; null for a job that is none.
+create or replace function tenure.step_shown(p_origin jsonb, p_target_ref text, p_fence bigint default null)
+  returns jsonb
+language sql immutable parallel safe
+as $$
+  select (p_origin -> 'step')
+    || jsonb_strip_nulls(jsonb_build_object('target_ref', p_target_ref, 'fence', p_fence))
 $$;
 
 -- The kinds of jobs that a plan makes, each with its executor, and the first step that does, for a refusal.
@@ -82,35 +94,36 @@ $$;
 
 -- Refuses a plan that cannot be run here, whatever the rules say about who allows it: its targets, what its jobs would carry, its windows. Writes nothing.
 create or replace function tenure.check_plan_here(
-  p_caller tenure.caller_identity, p_now timestamptz, p_plan jsonb, p_hash text, p_steps tenure.plan_step[], p_execution_id uuid, p_window jsonb) returns void
+  p_caller tenure.caller_identity, p_now timestamptz, p_plan jsonb, p_steps tenure.plan_step[],
+  p_window jsonb) returns void
 language plpgsql stable
 as $$
 begin
   if not isfinite(tenure.window_opens(p_window, p_now)) then
     perform tenure.refuse('range_invalid', 'Its windows are never open together.', 'The rules give its steps, and those who ask for it, windows of which all must be open when it starts.', 'Make two plans of it, let another ask for it, or have the rules changed.');
   end if;
+  perform tenure.check_look_alikes(p_caller.tenant_id, p_plan);
   perform tenure.check_targets(p_caller.tenant_id, p_plan);
-  perform tenure.check_job(format(' of steps[%s]', s.step_number - 1), p_now, tenure.step_payload(s.payload, p_execution_id, s.step_number, s.step_id, s.action, s.target_type, p_hash, 9007199254740991), 'step', 0, p_now, null, coalesce(s.attempts_max, 1),
+  perform tenure.check_job(format(' of steps[%s]', s.step_number - 1), p_now, coalesce(s.payload, '{}')::json,
+    'step', 0, p_now, null, coalesce(s.attempts_max, 1),
     'safe_metadata', 'job', 'tenure', array[s.target_ref, s.payload_ref], array[p_plan ->> 'correlation_id'], null) from unnest(p_steps) s;
 end
 $$;
 
--- Refuses a plan whose steps its submitter may not enqueue. The jobs of steps wait in lanes of their own,
--- which are made when they are dispatched: a step needs a lease of some length, and plain jobs of the kind
--- keep theirs.
+-- Refuses a plan whose kinds or executors are unknown here, or outside the kinds that its submitter is bound
+-- to. The right to submit is no right to enqueue, and asks for none: governed kinds are just for plans. The
+-- jobs of steps wait in lanes of their own, which are made when they are dispatched: a step needs a lease of
+-- some length, and plain jobs of the kind keep theirs.
 create or replace function tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) returns void
 language plpgsql
 as $$
 declare
-  v_use   record;
-  v_lane  integer;
-  v_lanes integer[] := '{}';
+  v_use record;
 begin
+  p_caller.scope := 'execution';
   for v_use in select u.kind, u.executor, u.place from tenure.plan_uses(p_plan) u order by u.kind, u.executor loop
-    v_lane := tenure.lane_ensure(p_caller, v_use.kind, v_use.executor, v_use.place);
-    v_lanes := v_lanes || v_lane;
+    perform tenure.lane_ensure(p_caller, v_use.kind, v_use.executor, v_use.place);
   end loop;
-  perform tenure.check_enqueue_rights(p_caller, v_lanes);
 end
 $$;
 
@@ -130,7 +143,7 @@ as $$
 $$;
 
 -- Submits a plan: freezes it, asks the rules who has to allow it, and starts it where nobody has to.
--- The text is what is stored and hashed. Same key and same plan: the same execution. p_supersedes: an execution of the same purpose that has not started and gives way to this one.
+-- Its canonical text is what is stored and hashed. Same key and same plan: the same execution. p_supersedes: an execution of the same purpose that has not started and gives way to this one.
 create or replace function tenure.execution_submit(
   p_plan text, p_key text default null, p_plan_hash text default null, p_supersedes uuid default null, p_start_after timestamptz default null, p_start_before timestamptz default null,
   p_metadata jsonb default '{}', p_on_behalf_of text default null) returns jsonb
@@ -144,6 +157,7 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_plan   jsonb;
+  v_text   text;
   v_hash   text;
   v_key    text := p_key;
   v_old    tenure.executions;
@@ -156,10 +170,12 @@ begin
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
   v_plan := tenure.plan_check(p_plan);
-  v_hash := tenure.text_hash(p_plan);
+  v_text := tenure.plan_canonical(v_plan);
+  v_hash := tenure.text_hash(v_text);
   if p_plan_hash is not null and p_plan_hash <> v_hash then
     perform tenure.refuse('plan_hash_mismatch', format('The plan has the hash %s, not %s.', v_hash, left(p_plan_hash, 100)),
-      'The database computes it over the text it was given; somebody meant another plan.', 'Look at what was sent; submit it under its own hash.');
+      'The database computes it over the canonical text (RFC 8785) of what it was given; another plan was meant.',
+      'Look at what was sent; submit it under its own hash.');
   end if;
   if p_key is null then
     v_key := tenure.execution_key(v_caller.tenant_id, v_caller.principal, v_hash);
@@ -196,7 +212,7 @@ begin
     perform tenure.execution_call_off(v_now, v_caller.principal, v_old.execution_id, 'superseded', format('A new plan, %s, takes its place.', v_hash));
   end if;
 
-  v_new := tenure.execution_freeze_plan(v_caller, v_now, p_plan, v_plan, v_hash, v_key, case when p_key is null then 'derived' else 'given' end, p_start_after, p_start_before,
+  v_new := tenure.execution_freeze_plan(v_caller, v_now, v_text, v_plan, v_hash, v_key, case when p_key is null then 'derived' else 'given' end, p_start_after, p_start_before,
     coalesce(p_metadata, '{}'), p_on_behalf_of, p_supersedes, null);
   -- One that stands already has told of itself.
   if v_new.chain_length > 0 then
@@ -242,25 +258,25 @@ as $$
 declare
   v_id     uuid := tenure.new_id(p_now);
   v_terms  record;
-  v_policy tenure.timeout_policies;
   v_class  text;
   v_asking text[];
   v_row    tenure.executions;
   v_steps  tenure.plan_step[];
 begin
+  p_plan := tenure.plan_resolve(p_caller.tenant_id, p_plan);
   select array_agg(s order by s.step_number) into v_steps from tenure.plan_steps(p_plan) s;
   select s.action_class into v_class from unnest(v_steps) s order by tenure.class_reach(s.action_class) desc limit 1;
   v_asking := tenure.execution_requesters(p_caller.principal, p_on_behalf_of, p_retry_of);
   v_terms := tenure.plan_terms(p_caller.tenant_id, v_asking, p_plan);
-  v_policy := tenure.timeout_policy(p_caller.tenant_id, p_plan ->> 'sla_class', v_class);
   loop
     select e.* into v_row from tenure.executions e where e.tenant_id = p_caller.tenant_id and e.idempotency_key = p_key and e.key_held;
     exit when found;
+    perform tenure.check_actions(p_plan);
     if v_terms.level >= 2 and not p_plan ? 'runbook_ref' then
       perform tenure.refuse('runbook_required', format('The plan needs an approval of level %s and names no runbook.', v_terms.level),
         format('The rule %s asks for it; whoever reviews the plan must see what to do when it goes wrong.', v_terms.rule), 'Add runbook_ref to the plan.');
     end if;
-    perform tenure.check_plan_here(p_caller, p_now, p_plan, p_hash, v_steps, v_id, v_terms.start_window);
+    perform tenure.check_plan_here(p_caller, p_now, p_plan, v_steps, v_terms.start_window);
     if p_start_before <= tenure.window_opens(v_terms.start_window, greatest(p_now, p_start_after)) then
       perform tenure.refuse('range_invalid', format('It has to start before %s, and may not start before %s.', p_start_before, tenure.window_opens(v_terms.start_window, greatest(p_now, p_start_after))),
         'The rules give it a window that opens too late.', 'Let it start later, or have the rules changed.');
@@ -274,7 +290,8 @@ begin
     select v_id, p_caller.tenant_id, p_plan ->> 'purpose', p_hash, p_key, p_key_origin, 'pending', p_plan ->> 'sla_class', v_class, coalesce(p_plan ->> 'mode', 'background'),
            tenure.priority_of(coalesce(p_plan ->> 'priority', 'normal')), coalesce(p_plan ->> 'on_step_failure', 'stop'), v_terms.level, v_terms.rule, p_plan ->> 'runbook_ref', p_plan ->> 'correlation_id',
            p_plan ->> 'generator', p_caller.principal, nullif(p_on_behalf_of, ''), v_asking, case when p_caller.roles is not null then nullif(current_setting('tenure.via', true), '') end, p_start_after, p_start_before, v_terms.start_window,
-           octet_length(p_text), cardinality(v_steps), (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s), cardinality(v_steps), exists (select from unnest(v_steps) s where s.lock_target is not null), v_policy.execution_timeout_ms, p_metadata,
+           octet_length(p_text), cardinality(v_steps), (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s), cardinality(v_steps), exists (select from unnest(v_steps) s where s.lock_target is not null),
+           tenure.plan_timeout_ms(p_caller.tenant_id, p_plan, v_class), p_metadata,
            p_supersedes, p_retry_of, p_now, p_now, p_caller.principal, sha256(convert_to('tenure/execution/' || v_id, 'UTF8'))
     on conflict (tenant_id, idempotency_key) where key_held do nothing
     returning *
@@ -285,8 +302,10 @@ begin
     -- Somebody was quicker.
     continue when not found;
     insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class, target_type, target_ref, kind, executor, payload, payload_ref, effects, attempts_max, timeout_seconds,
-      renewals_max, lease_seconds, priority, approval_level, rule, approval_roles, approval_quorum, approval_seconds, lock_target, lock_action, compensation_note, needs_left)
-    -- A lease outlasts the step, and twice what nineteen of twenty steps of the kind took of late.
+      renewals_max, lease_seconds, priority, approval_level, rule, approval_roles, approval_quorum, approval_seconds, lock_target, lock_action, section, compensation_note, needs_left,
+      registration, level_min, payload_classification)
+    -- A lease lasts as its policy says, and twice what nineteen of twenty steps of the kind took of late. It is
+    -- renewed at most renewals_max times; then the job is dead-lettered.
     with kinds as materialized (
       select u.kind, (select (2 * percentile_disc(0.95) within group (order by d.duration_ms) / 1000)::integer
                         -- Of the last ones that were begun, whether or not they are over.
@@ -296,12 +315,15 @@ begin
     )
     select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.payload, s.payload_ref, s.effects, s.attempts_max,
            coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer), p.renewals_max,
-           least(greatest(case when s.timeout_seconds is null then p.lease_ms / 1000 end, coalesce(s.timeout_seconds, p.step_timeout_ms / 1000) + 10, k.usual), tenure.limit_of('lease_seconds_max')),
+           least(greatest(tenure.step_lease_seconds(s.timeout_seconds, p), k.usual), tenure.limit_of('lease_seconds_max')),
            v_row.priority, r.level, r.rule,
-           array(select distinct x from unnest(r.roles || array(select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]')))) x order by x), r.quorum, r.expires_seconds, s.lock_target, s.lock_action, s.compensation_note, cardinality(s.needs)
+           array(select distinct x from unnest(r.roles || array(select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]')))) x order by x), r.quorum, r.expires_seconds, s.lock_target, s.lock_action, q.section, s.compensation_note, cardinality(s.needs),
+           d.registration, d.level_min, d.classification
       from unnest(v_steps) s
+      join tenure.plan_demands(p_plan) d on d.step_number = s.step_number
       join tenure.plan_rules(p_caller.tenant_id, v_asking, p_plan) r on r.step_number = s.step_number
       join kinds k on k.kind = s.kind
+      left join tenure.plan_sections(p_plan) q on q.step_id = s.step_id
       cross join lateral tenure.timeout_policy(p_caller.tenant_id, v_row.sla_class, s.action_class) p;
     insert into tenure.step_needs (execution_id, needs_number, step_number, tenant_id)
     select v_id, o.step_number, s.step_number, p_caller.tenant_id
@@ -310,7 +332,9 @@ begin
     select distinct p_caller.tenant_id, s.lock_target from unnest(v_steps) s where s.lock_target is not null order by 2
     on conflict do nothing;
     perform tenure.chain_append(p_now, p_caller.principal, array[(v_id, 'execution_submitted', null, jsonb_strip_nulls(jsonb_build_object('plan_hash', p_hash, 'purpose', v_row.purpose, 'steps',
-      v_row.step_count, 'approval_level', v_row.approval_level, 'rule', v_row.rule, 'on_behalf_of', v_row.on_behalf_of, 'supersedes', p_supersedes, 'retry_of', p_retry_of, 'via', v_row.via)))::tenure.execution_told]);
+      v_row.step_count, 'approval_level', v_row.approval_level, 'rule', v_row.rule, 'on_behalf_of', v_row.on_behalf_of, 'supersedes', p_supersedes, 'retry_of', p_retry_of, 'via', v_row.via,
+      'registrations', tenure.plan_registrations(p_caller.tenant_id, p_plan)))
+      || jsonb_build_object('record', tenure.submission_record(v_row, p_plan, p_text)))::tenure.execution_told]);
     exit;
   end loop;
   return v_row;
@@ -325,27 +349,34 @@ declare
   v_row   tenure.executions;
   v_terms record;
   v_plan  tenure.plans;
+  v_resolved jsonb;
+  v_asked tenure.approvals;
 begin
   select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;
   select p.* into strict v_plan from tenure.plans p where p.execution_id = p_execution_id;
   -- Whoever asked for the same may have been waited for since the rules were read: none may fall between two of them.
-  v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requesters, v_plan.plan_snapshot);
-  if (v_terms.level, v_terms.rule) is distinct from (v_row.approval_level::integer, v_row.rule) then
-    perform tenure.refuse('busy_try_again', 'The rules of approval were changed just now.', 'The plan was looked at by the old ones; nothing was submitted.', 'Try again.');
+  v_resolved := tenure.plan_resolve(v_row.tenant_id, v_plan.plan_snapshot);
+  v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requesters, v_resolved);
+  if (v_terms.level, v_terms.rule) is distinct from (v_row.approval_level::integer, v_row.rule)
+     or not tenure.is_resolved_so(p_execution_id, v_resolved) then
+    perform tenure.refuse('busy_try_again', 'The rules of approval, or the registered actions, were changed just now.', 'The plan was looked at by the old ones; nothing was submitted.', 'Try again.');
   end if;
   if v_row.approval_level = 0 then
     insert into tenure.approvals (approval_id, tenant_id, execution_id, plan_hash, plan_snapshot_hash, level, rule, auto_approved, state, created_at, decided_at, decided_by, reason)
-    values (tenure.new_id(p_now), v_row.tenant_id, p_execution_id, v_plan.plan_hash, v_plan.plan_snapshot_hash, 0, v_row.rule, true, 'approved', p_now, p_now, 'policy', format('The rule %s asks for no approval.', v_row.rule));
+    values (tenure.new_id(p_now), v_row.tenant_id, p_execution_id, v_plan.plan_hash, v_plan.plan_snapshot_hash, 0, v_row.rule, true, 'approved', p_now, p_now, 'policy', format('The rule %s asks for no approval.', v_row.rule))
+    returning * into v_asked;
     perform tenure.execution_move(p_now, 'policy', p_execution_id, 'approved', null, null);
     perform tenure.chain_append(p_now, 'policy', array[
-      (p_execution_id, 'approval_approved', null, jsonb_build_object('rule', v_row.rule, 'plan_hash', v_row.plan_hash, 'auto_approved', true))::tenure.execution_told,
+      (p_execution_id, 'approval_approved', null, jsonb_build_object('approval_id', v_asked.approval_id, 'level', 0, 'rule', v_row.rule, 'plan_hash', v_row.plan_hash,
+        'auto_approved', true, 'reason', v_asked.reason))::tenure.execution_told,
       (p_execution_id, 'execution_approved', null, jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
     perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
   else
-    perform tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
+    v_asked := tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles, v_terms.quorum, v_terms.expires_seconds, v_row.rule);
     perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
     perform tenure.chain_append(p_now, p_actor, array[
-      (p_execution_id, 'approval_requested', null, jsonb_build_object('from', 'pending', 'to', 'awaiting_approval', 'level', v_row.approval_level, 'roles', v_terms.roles, 'quorum', v_terms.quorum, 'rule', v_row.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told]);
+      (p_execution_id, 'approval_requested', null, tenure.approval_asked(v_asked.approval_id, v_row) || jsonb_build_object('from', 'pending', 'to', 'awaiting_approval', 'level', v_row.approval_level, 'roles', v_terms.roles, 'quorum', v_terms.quorum,
+        'rule', v_row.rule, 'plan_hash', v_row.plan_hash, 'created_at', v_asked.created_at, 'expires_at', v_asked.expires_at))::tenure.execution_told]);
     perform tenure.executions_schedule(p_now, array[p_execution_id]);
   end if;
   select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;
@@ -379,6 +410,8 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_plan   jsonb;
+  v_hash   text;
+  v_timeout integer;
   v_terms  record;
   v_class  text;
   v_steps  tenure.plan_step[];
@@ -389,22 +422,39 @@ begin
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
   v_plan := tenure.plan_check(p_plan);
+  v_hash := tenure.text_hash(tenure.plan_canonical(v_plan));
+  v_plan := tenure.plan_resolve(v_caller.tenant_id, v_plan);
   v_terms := tenure.plan_terms(v_caller.tenant_id, v_asking, v_plan);
   select array_agg(s order by s.step_number) into v_steps from tenure.plan_steps(v_plan) s;
-  perform tenure.check_plan_here(v_caller, v_now, v_plan, tenure.text_hash(p_plan), v_steps, '00000000-0000-0000-0000-000000000000', v_terms.start_window);
-  perform tenure.check_driven(v_caller, tenure.lane_check(v_caller, u.kind, u.executor, u.place)) from (select u.kind, u.executor, u.place from tenure.plan_uses(v_plan) u order by u.kind, u.executor) u;
+  perform tenure.check_actions(v_plan);
+  perform tenure.check_plan_here(v_caller, v_now, v_plan, v_steps, v_terms.start_window);
+  -- As tenure.plan_lanes asks.
+  v_caller.scope := 'execution';
+  perform tenure.lane_check(v_caller, u.kind, u.executor, u.place)
+     from (select u.kind, u.executor, u.place from tenure.plan_uses(v_plan) u order by u.kind, u.executor) u;
   select s.action_class into v_class from unnest(v_steps) s order by tenure.class_reach(s.action_class) desc limit 1;
-  return jsonb_build_object('plan_hash', tenure.text_hash(p_plan), 'approval_level', v_terms.level, 'rule', v_terms.rule, 'roles', v_terms.roles, 'quorum', v_terms.quorum,
+  v_timeout := tenure.plan_timeout_ms(v_caller.tenant_id, v_plan, v_class);
+  return jsonb_build_object('plan_hash', v_hash, 'approval_level', v_terms.level, 'rule', v_terms.rule, 'roles', v_terms.roles, 'quorum', v_terms.quorum,
     'expires_seconds', v_terms.expires_seconds, 'window', v_terms.start_window, 'opens_at', tenure.window_opens(v_terms.start_window, v_now),
     'frozen', (select f.reason from tenure.freezes f where f.tenant_id = v_caller.tenant_id and f.ended_at is null and (f.until is null or f.until > v_now)),
     'runbook_missing', v_terms.level >= 2 and not v_plan ? 'runbook_ref',
-    'timeout_seconds', ceil((tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', v_class)).execution_timeout_ms / 1000.0)::integer,
-    'steps', (select jsonb_agg(jsonb_build_object('step_id', s.step_id, 'rule', r.rule, 'level', r.level, 'effects', s.effects, 'attempts_max', s.attempts_max,
+    'timeout_seconds', ceil(v_timeout / 1000.0)::integer,
+    'warnings', to_jsonb(tenure.plan_warnings(v_caller.tenant_id, v_plan, v_steps, v_timeout)),
+    'sections', (select coalesce(jsonb_agg(x.shown order by x.first), '[]')
+                   from (select min(s.step_number) as first, jsonb_build_object('section', q.section,
+                                  'target', min(s.lock_target), 'lock_key', 'lock:v1:' || v_caller.tenant_id || ':' || min(s.lock_target),
+                                  'steps', jsonb_agg(s.step_id order by q.place)) as shown
+                           from tenure.plan_sections(v_plan) q join unnest(v_steps) s on s.step_id = q.step_id
+                          group by q.section) x),
+    'steps', (select jsonb_agg(jsonb_build_object('step_id', s.step_id, 'action', s.action, 'action_class', s.action_class,
+                'registration', d.registration, 'level_min', d.level_min, 'lock_scope', s.lock_scope,
+                'payload_classification', d.classification, 'rule', r.rule, 'level', r.level, 'effects', s.effects, 'attempts_max', s.attempts_max,
                 'timeout_seconds', coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer),
                 'lock_key', 'lock:v1:' || v_caller.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end,
                 'held_by', (select l.owner from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = s.lock_target and (l.action in ('', s.lock_action) or s.lock_action = '') limit 1)) order by s.step_number)
                 from tenure.plan_steps(v_plan) s
                 join tenure.plan_rules(v_caller.tenant_id, v_asking, v_plan) r on r.step_number = s.step_number
+                join tenure.plan_demands(v_plan) d on d.step_number = s.step_number
                 cross join lateral tenure.timeout_policy(v_caller.tenant_id, v_plan ->> 'sla_class', s.action_class) p));
 end
 $$;

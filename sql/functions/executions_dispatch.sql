@@ -16,13 +16,16 @@ declare
   v_execs   uuid[] := p_execs;
   v_numbers integer[] := p_numbers;
   v_is      record;
+  v_in      record;
+  v_inner   uuid[] := '{}';
+  v_inner_n integer[] := '{}';
   v_go      record;
   v_made    record;
 begin
   refused_execs := '{}';
   refused_numbers := '{}';
-  select bool_or(s.approval_level = 3) as ask, bool_or(s.lock_target is not null) as lock, min(s.tenant_id) as tenant_id, min(s.tenant_id) = max(s.tenant_id) as of_one_tenant into v_is
-    from unnest(p_execs, p_numbers) t (e, n) cross join lateral (select s.approval_level, s.lock_target, s.tenant_id from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s;
+  select bool_or(s.approval_level = 3) as ask, bool_or(s.lock_target is not null) as lock, bool_or(s.section is not null) as section, min(s.tenant_id) as tenant_id, min(s.tenant_id) = max(s.tenant_id) as of_one_tenant into v_is
+    from unnest(p_execs, p_numbers) t (e, n) cross join lateral (select s.approval_level, s.lock_target, s.section, s.tenant_id from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s;
   -- Steps that need an approval of their own, and have none yet.
   if v_is.ask then
     v_go := tenure.steps_ask(p_now, p_execs, p_numbers, told);
@@ -32,28 +35,45 @@ begin
     return;
   end if;
 
-  if v_is.lock then
+  if v_is.section and not p_granted then
+    v_in := tenure.sections_go_on(p_now, v_execs, v_numbers, told);
+    told := v_in.told; v_execs := v_in.execs; v_numbers := v_in.numbers;
+    v_inner := v_in.inner_execs; v_inner_n := v_in.inner_numbers;
+    refused_execs := v_in.lost_execs; refused_numbers := v_in.lost_numbers;
+  end if;
+  if v_is.lock and cardinality(v_execs) > 0 then
     v_go := tenure.steps_lock(p_now, v_execs, v_numbers, p_granted, told);
     told := v_go.told; v_execs := v_go.execs; v_numbers := v_go.numbers;
+  end if;
+  if not p_begun and cardinality(v_execs) > 0 then
+    told := told || tenure.executions_start(p_now, p_actor, v_execs);
+  end if;
+  if v_is.section then
+    told := told || tenure.sections_entered(v_execs, v_numbers);
+    v_execs := v_execs || v_inner; v_numbers := v_numbers || v_inner_n;
   end if;
   if cardinality(v_execs) = 0 then
     return;
   end if;
-  if not p_begun then
-    told := told || tenure.executions_start(p_now, p_actor, v_execs);
-  end if;
 
   if v_is.ask then
+    with used as (
     update tenure.approvals a set consumed_at = greatest(p_now, a.decided_at)
      where a.ctid = any (array(
              select a.ctid from unnest(v_execs, v_numbers) t (e, n) cross join lateral (select a.ctid from tenure.approvals a where a.execution_id = t.e and a.step_number = t.n offset 0) a))
-       and a.state = 'approved' and a.consumed_at is null;
+       and a.state = 'approved' and a.consumed_at is null
+    returning a.execution_id, a.step_number, a.approval_id, a.consumed_at
+    )
+    select told || coalesce(array_agg((u.execution_id, 'approval_consumed', u.step_number,
+             jsonb_build_object('approval_id', u.approval_id, 'consumed_at', u.consumed_at))::tenure.execution_told
+             order by u.execution_id, u.step_number), '{}')
+      into told from used u;
   end if;
   if v_is.of_one_tenant then
     v_made := tenure.steps_enqueue(p_now, v_is.tenant_id, v_execs, v_numbers);
     told := told || v_made.told;
-    refused_execs := v_made.refused_execs;
-    refused_numbers := v_made.refused_numbers;
+    refused_execs := refused_execs || v_made.refused_execs;
+    refused_numbers := refused_numbers || v_made.refused_numbers;
     return;
   end if;
   for v_go in
@@ -77,9 +97,11 @@ declare
   v_step  record;
   v_row   tenure.executions;
   v_plan  tenure.plans;
+  v_asked tenure.approvals;
 begin
   execs := '{}';
   numbers := '{}';
+  told := tenure.step_approvals_withdraw(p_now, p_execs, p_numbers, told);
   for v_step in
     select s.execution_id, s.step_number, s.rule, s.approval_roles, s.approval_quorum, s.approval_seconds, s.approval_level < 3 or exists (
              select from tenure.approvals a where a.execution_id = s.execution_id and a.step_number = s.step_number and a.state = 'approved' and a.consumed_at is null) as allowed
@@ -93,11 +115,12 @@ begin
     end if;
     select e.* into v_row from tenure.executions e where e.execution_id = v_step.execution_id;
     select p.* into v_plan from tenure.plans p where p.execution_id = v_step.execution_id;
-    perform tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3, v_step.approval_roles, v_step.approval_quorum, v_step.approval_seconds, v_step.rule);
+    v_asked := tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3, v_step.approval_roles, v_step.approval_quorum, v_step.approval_seconds, v_step.rule);
     update tenure.steps s set state = 'awaiting_approval', needs_left = 0 where s.execution_id = v_step.execution_id and s.step_number = v_step.step_number;
     perform tenure.executions_schedule(p_now, array[v_step.execution_id]);
     told := told || (v_step.execution_id, 'approval_requested', v_step.step_number,
-      jsonb_build_object('level', 3, 'roles', v_step.approval_roles, 'quorum', v_step.approval_quorum, 'rule', v_step.rule, 'plan_hash', v_row.plan_hash))::tenure.execution_told;
+      tenure.approval_asked(v_asked.approval_id, v_row) || jsonb_build_object('level', 3, 'roles', v_step.approval_roles, 'quorum', v_step.approval_quorum, 'rule', v_step.rule,
+        'plan_hash', v_row.plan_hash, 'created_at', v_asked.created_at, 'expires_at', v_asked.expires_at))::tenure.execution_told;
   end loop;
 end
 $$;
@@ -119,7 +142,7 @@ begin
        cross join lateral (select l.ctid, l.execution_id, l.expires_at from tenure.locks l where l.tenant_id = s.tenant_id and l.target = s.lock_target offset 0) l
       where l.execution_id is null and l.expires_at <= p_now));
   with wanted as materialized (
-    select s.place, s.execution_id, s.step_number, s.tenant_id, s.step_id, s.lock_target, s.lock_action, s.priority, s.timeout_seconds, e.timeout_at, e.timeout_ms, t.turn
+    select s.place, s.execution_id, s.step_number, s.tenant_id, s.step_id, s.section, s.lock_target, s.lock_action, s.priority, s.timeout_seconds, e.timeout_at, e.timeout_ms, t.turn
       from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
       cross join lateral (select s.ctid as place, s.* from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s
       cross join lateral (select e.timeout_at, e.timeout_ms from tenure.executions e where e.execution_id = t.e offset 0) e
@@ -135,8 +158,8 @@ begin
   ), granted as materialized (
     select j.*, nextval('tenure.lock_fence') as fence from judged j where j.granted and j.lock_target is not null
   ), taken as (
-    insert into tenure.locks (tenant_id, target, action, fence, owner, execution_id, step_number, acquired_at, expires_at)
-    select g.tenant_id, g.lock_target, g.lock_action, g.fence, g.execution_id || '/' || g.step_id, g.execution_id, g.step_number, p_now,
+    insert into tenure.locks (tenant_id, target, action, fence, owner, execution_id, step_number, section, acquired_at, expires_at)
+    select g.tenant_id, g.lock_target, g.lock_action, g.fence, g.execution_id || '/' || coalesce(g.section, g.step_id), g.execution_id, g.step_number, g.section, p_now,
            greatest(coalesce(g.timeout_at, p_now + make_interval(secs => g.timeout_ms / 1000.0)), p_now) + make_interval(secs => g.timeout_seconds)
       from granted g
   ), fenced as (
@@ -224,21 +247,25 @@ begin
   v_caller.scope := 'execution';
   begin
     select array_agg(s.kind) as kinds, array_agg(s.payload) as payloads, array_agg(s.key) as keys, array_agg(s.executor) as executors, array_agg(s.priority) as priorities,
-           array_agg(s.target_ref) as target_refs, array_agg(s.payload_ref) as payload_refs, array_agg(s.attempts_max) as attempts_max, array_agg(s.correlation_id) as correlations,
+           array_agg(s.target_ref) as target_refs, array_agg(s.payload_ref) as payload_refs, array_agg(s.classification) as classifications, array_agg(s.attempts_max) as attempts_max, array_agg(s.correlation_id) as correlations,
            array_agg(s.execution_id) as workflows, array_agg('tenure.execution'::text) as systems, array_agg(s.timeout_seconds) as timeouts, array_agg(s.on_lost) as on_lost,
-           array_agg(s.renewals_max) as renewals, array_agg(tenure.lease_floor(s.lease_seconds)) as floors
+           array_agg(s.renewals_max) as renewals, array_agg(tenure.lease_floor(s.lease_seconds)) as floors,
+           array_agg(s.origin) as origins
       into v_jobs
       -- Put in order once, not for each of the arrays.
-      from (select s.kind, tenure.step_payload(s.payload, s.execution_id, s.step_number, s.step_id, s.action, s.target_type, e.plan_hash, s.fence) as payload,
+      from (select s.kind, s.payload::json as payload,
+                   tenure.step_origin(s.execution_id, s.step_number, s.step_id, s.action, s.action_class,
+                     s.target_type, e.plan_hash) as origin,
                    'step ' || s.execution_id::text || ' ' || s.step_number::text as key, s.executor, e.priority::integer as priority, s.target_ref, s.payload_ref, s.attempts_max::integer as attempts_max,
+                   nullif(s.payload_classification, 'safe_metadata') as classification,
                    e.correlation_id, e.execution_id, s.timeout_seconds, case s.effects when 'once' then 'fail' end as on_lost, s.renewals_max, s.lease_seconds
               from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
               cross join lateral (select s.* from tenure.steps s where s.execution_id = t.e and s.step_number = t.n offset 0) s
               cross join lateral (select e.* from tenure.executions e where e.execution_id = t.e offset 0) e
              order by t.turn) s;
     v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_tenant_id), p_now, v_jobs.kinds, v_jobs.payloads, v_jobs.keys, v_jobs.executors, v_jobs.priorities, null, null, null, v_jobs.target_refs,
-      v_jobs.payload_refs, null, v_jobs.attempts_max, v_jobs.correlations, null, null, v_jobs.workflows, null, null, null, v_jobs.systems, null, null, v_jobs.timeouts, null, v_jobs.on_lost,
-      v_jobs.renewals, 'fail', v_jobs.floors);
+      v_jobs.payload_refs, v_jobs.classifications, v_jobs.attempts_max, v_jobs.correlations, null, null, v_jobs.workflows, null, null, null, v_jobs.systems, null, null, v_jobs.timeouts, null, v_jobs.on_lost,
+      v_jobs.renewals, 'fail', v_jobs.floors, v_jobs.origins);
     if v_new.unmade <> '{}' then
       perform tenure.refuse('key_taken', 'Another job has the key of the step.', 'Keys that begin with "step" and an execution are for steps.', 'Cancel that job, and retry the execution.');
     end if;
@@ -251,7 +278,7 @@ begin
        where s.ctid = n.place
       returning n.turn, s.execution_id, s.step_number, s.job_id, s.fence, s.lock_target
     )
-    select array_agg((m.execution_id, 'step_started', m.step_number,
+    select array_agg((m.execution_id, 'step_queued', m.step_number,
              case when m.lock_target is null then jsonb_build_object('job_id', m.job_id) else jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence) end)::tenure.execution_told)
       into told from (select m.* from made m order by m.turn) m;
     return;
@@ -275,7 +302,8 @@ begin
      set state = 'failed', needs_left = 0, ended_at = p_now, blocked_order = null, blocked_at = null, error_code = tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code', error_class = 'refused',
          error_message = tenure.cut_text(v_what || ' ' || v_why, tenure.limit_of('error_message_bytes_max')::integer)
    where s.execution_id = p_execs[1] and s.step_number = p_numbers[1]
-  returning array[(s.execution_id, 'step_failed', s.step_number, jsonb_build_object('error_code', s.error_code, 'error_message', left(s.error_message, 500)))::tenure.execution_told] into told;
+  returning array[(s.execution_id, 'step_failed', s.step_number, jsonb_build_object('error_code', s.error_code, 'error_class', s.error_class,
+    'error_message', left(s.error_message, 500), 'ended_at', s.ended_at))::tenure.execution_told] into told;
   refused_execs := p_execs;
   refused_numbers := p_numbers;
 end
@@ -297,6 +325,7 @@ declare
   v_exec tenure.executions;
   v_done record;
   v_sent bigint := 0;
+  v_allowed text;
 begin
   refused_execs := '{}'; refused_numbers := '{}';
   loop
@@ -318,6 +347,16 @@ begin
       perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed', format('It had to start before %s.', v_exec.start_before));
       v_sent := v_sent + v_exec.step_count;
       continue;
+    end if;
+    if v_exec.state = 'approved' then
+      v_allowed := tenure.execution_allowed(p_now, v_exec);
+      if v_allowed = 'busy' then
+        update tenure.lock_targets t set owing = true where t.tenant_id = p_tenant_id and t.target = p_target and not t.owing;
+        return;
+      elsif v_allowed = 'gone' then
+        v_sent := v_sent + v_exec.step_count;
+        continue;
+      end if;
     end if;
     update tenure.steps s set state = 'waiting', blocked_order = null, blocked_at = null where s.execution_id = v_next.execution_id and s.step_number = v_next.step_number;
     if v_exec.state = 'approved' and tenure.execution_parks(p_now, v_exec) then
@@ -349,122 +388,5 @@ begin
              and exists (select from tenure.steps w where w.tenant_id = x.tenant_id and w.lock_target = x.target and w.blocked_order is not null)
            order by x.tenant_id, x.target for no key update skip locked) x
    where t.tenant_id = x.tenant_id and t.target = x.target;
-end
-$$;
-
--- Whether an approved execution must not start now: frozen, or outside its window. Then it is parked, and says so. The caller holds it.
-create or replace function tenure.execution_parks(p_now timestamptz, p_execution tenure.executions) returns boolean
-language plpgsql
-as $$
-declare
-  v_why   text;
-  v_line  record;
-  v_opens timestamptz := greatest(tenure.window_opens(p_execution.start_window, p_now), p_execution.start_after);
-begin
-  if exists (select from tenure.freezes f where f.tenant_id = p_execution.tenant_id and f.ended_at is null and (f.until is null or f.until > p_now)) then
-    v_why := 'freeze';
-  elsif v_opens > p_now then
-    v_why := 'window';
-  end if;
-  if v_why is null then
-    return false;
-  end if;
-  if p_execution.parked is distinct from v_why then
-    update tenure.executions e set parked = v_why where e.execution_id = p_execution.execution_id;
-    perform tenure.chain_append(greatest(p_now, tenure.now()), 'policy', array[(p_execution.execution_id, 'execution_parked', null, jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.execution_told]);
-  end if;
-  -- Steps that stood in a line stand there no longer: they ask again when it starts.
-  with left_line as (
-    update tenure.steps s set state = 'waiting', blocked_order = null, blocked_at = null where s.execution_id = p_execution.execution_id and s.state = 'blocked'
-    returning s.tenant_id, s.lock_target
-  )
-  select array_agg(l.tenant_id) as tenants, array_agg(l.lock_target) as targets into v_line from left_line l;
-  if v_line.targets is not null then
-    perform tenure.lines_left(v_line.tenants, v_line.targets);
-  end if;
-  perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
-  return true;
-end
-$$;
-
--- Holds the targets of steps that may begin. Who is patient waits for whoever holds one of them; who is not is told that not all could be had.
-create or replace function tenure.targets_hold(p_ids uuid[], p_patience text) returns boolean
-language plpgsql
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_wanted bigint;
-  v_held   bigint;
-begin
-  if p_patience = 'wait' then
-    perform from tenure.lock_targets t
-      join (select distinct s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = any (p_ids) and s.state = 'waiting' and s.needs_left = 0 and s.lock_target is not null) w
-        on w.tenant_id = t.tenant_id and w.lock_target = t.target
-     order by t.tenant_id, t.target for no key update of t;
-    return true;
-  end if;
-  select count(distinct s.lock_target) into v_wanted from tenure.steps s where s.execution_id = any (p_ids) and s.state = 'waiting' and s.needs_left = 0 and s.lock_target is not null;
-  select count(*) into v_held
-    from (select from tenure.lock_targets t
-            join (select distinct s.tenant_id, s.lock_target from tenure.steps s where s.execution_id = any (p_ids) and s.state = 'waiting' and s.needs_left = 0 and s.lock_target is not null) w
-              on w.tenant_id = t.tenant_id and w.lock_target = t.target
-             for no key update of t skip locked) x;
-  return v_held = v_wanted;
-end
-$$;
-
--- Which of these approved executions may start now. One that is too late is called off, one that may not yet is parked. The caller holds them.
-create or replace function tenure.executions_startable(p_now timestamptz, p_ids uuid[]) returns uuid[]
-language plpgsql
-as $$
-declare
-  v_exec tenure.executions;
-  v_go   uuid[] := '{}';
-begin
-  for v_exec in select e.* from tenure.executions e where e.execution_id = any (p_ids) and e.state = 'approved' order by e.execution_id loop
-    if v_exec.start_before <= p_now then
-      perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed', format('It had to start before %s.', v_exec.start_before));
-    elsif not tenure.execution_parks(p_now, v_exec) then
-      v_go := v_go || v_exec.execution_id;
-    end if;
-  end loop;
-  return v_go;
-end
-$$;
-
--- Begins approved executions that may start now. The caller holds them.
-create or replace function tenure.executions_begin(p_now timestamptz, p_actor text, p_ids uuid[], p_patience text default 'wait') returns void
-language plpgsql
-set jit = off
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_go    uuid[] := tenure.executions_startable(p_now, p_ids);
-  v_ready record;
-  v_done  record;
-begin
-  if cardinality(v_go) = 0 then
-    return;
-  end if;
-  update tenure.executions e set parked = null where e.execution_id = any (v_go) and e.parked is not null;
-  if not tenure.targets_hold(v_go, p_patience) then
-    -- Somebody is busy there: another time.
-    update tenure.executions e set next_at = p_now + interval '500 milliseconds' where e.execution_id = any (v_go);
-    return;
-  end if;
-  -- They begin now, not when somebody asked for it: the targets may have been waited for, and what was allowed before may be no more.
-  p_now := greatest(p_now, tenure.now());
-  v_go := tenure.executions_startable(p_now, v_go);
-  if cardinality(v_go) = 0 then
-    return;
-  end if;
-  select coalesce(array_agg(s.execution_id order by s.execution_id, s.step_number), '{}') as execs, coalesce(array_agg(s.step_number order by s.execution_id, s.step_number), '{}') as numbers into v_ready
-    from tenure.steps s where s.execution_id = any (v_go) and s.state = 'waiting' and s.needs_left = 0;
-  v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, false, '{}');
-  perform tenure.executions_advance(p_now, p_actor, v_done.refused_execs, v_done.refused_numbers, array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.told);
-  perform tenure.executions_schedule(p_now, v_go);
 end
 $$;

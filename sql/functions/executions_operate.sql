@@ -42,6 +42,7 @@ begin
     jsonb_strip_nulls(jsonb_build_object('reason_code', p_reason_code, 'reason', p_reason, 'on_behalf_of', p_on_behalf_of)))::tenure.execution_told];
   v_told := v_told || tenure.steps_skip(p_now, array(select s.execution_id from tenure.steps s where s.execution_id = p_execution_id and s.state in ('waiting', 'blocked', 'awaiting_approval') order by s.step_number),
     array(select s.step_number from tenure.steps s where s.execution_id = p_execution_id and s.state in ('waiting', 'blocked', 'awaiting_approval') order by s.step_number), p_reason);
+  v_told := v_told || tenure.sections_leave(array[p_execution_id]);
   perform tenure.chain_append(p_now, p_actor, tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_told)));
   perform tenure.jobs_stop(p_now, p_actor, p_execution_id, p_reason);
 end
@@ -248,6 +249,7 @@ begin
     perform tenure.refuse('step_unknown', format('Execution %s has no step %L.', p_execution_id, p_step_id),
       'A step is named by its id in the plan.', format('See tenure.step_list(%L).', p_execution_id));
   end if;
+  perform tenure.check_verdict(v_caller, v_exec, p_verdict, p_on_behalf_of);
   if v_step.state <> 'unknown' then
     perform tenure.refuse('state_conflict', format('Step %L is %s.', p_step_id, v_step.state),
       'A verdict is for a step in the state unknown.', format('See tenure.step_list(%L).', p_execution_id));
@@ -261,7 +263,8 @@ begin
   end if;
   v_now := tenure.now();
   v_told := (p_execution_id, 'step_resolved', v_step.step_number, jsonb_strip_nulls(jsonb_build_object('verdict', p_verdict, 'reason', p_reason, 'on_behalf_of', nullif(p_on_behalf_of, ''),
-    'result_hash', tenure.text_hash(p_result::text))))::tenure.execution_told;
+    'auth_makers', nullif(tenure.auth_makers(v_caller), '{}'),
+    'result_bytes', octet_length(p_result::text), 'result_hash', tenure.text_hash(p_result::text))))::tenure.execution_told;
   -- While nobody knew, its clock stood still; and a step that may run once more has the time for it.
   update tenure.executions e
      set steps_unknown = e.steps_unknown - 1,
@@ -279,8 +282,8 @@ begin
   -- At the very moment up to which its clock stood still.
   perform tenure.chain_append(v_now, v_caller.principal, array[v_told]);
   if p_verdict = 'retry' then
-    -- The lock was kept: nobody overtakes. It is taken anew, under a greater number.
-    delete from tenure.locks l where l.execution_id = p_execution_id and l.step_number = v_step.step_number;
+    -- The lock was kept: nobody overtakes. It is taken anew, under a greater number; a section goes on with the one it has.
+    delete from tenure.locks l where l.execution_id = p_execution_id and l.step_number = v_step.step_number and l.section is null;
     perform tenure.steps_go_on(v_now, v_caller.principal, p_execution_id, array[v_step.step_number], found or v_step.lock_target is null);
     -- It may wait for an approval now: then its target is for others.
     if v_step.lock_target is not null and not exists (select from tenure.locks l where l.execution_id = p_execution_id and l.step_number = v_step.step_number) then
@@ -321,6 +324,7 @@ begin
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
   v_old := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
+  perform tenure.check_retry(v_caller, v_old);
   v_now := tenure.now();
   if v_old.state not in ('failed', 'partially_failed', 'cancelled') then
     perform tenure.refuse_execution_state(v_old, 'retried', 'failed, partially_failed, cancelled', case v_old.state when 'succeeded' then 'Submit the plan again.' when 'rejected' then 'Change the plan, and submit it.' else 'Wait for its end, or cancel it.' end);

@@ -30,7 +30,8 @@ create or replace function tenure.step_list(p_execution_id uuid, p_state text de
 returns table (step_number integer, step_id text, state text, action text, action_class text, target_type text, target_ref text, kind text, executor text, effects text, needs text[], approval_level integer,
                rule text, lock_key text, fence bigint, timeout_seconds integer, attempts_max integer, attempt integer, job_id uuid, job_state text, worker text, carried_from uuid, queued_at timestamptz,
                started_at timestamptz, ended_at timestamptz, duration_ms bigint, output_summary jsonb, output_ref text, output_size_bytes integer, error_code text, error_class text, error_message text,
-               verdict_by text, verdict_reason text, waiting_place bigint, compensation_note text)
+               verdict_by text, verdict_reason text, waiting_place bigint, compensation_note text, registration text, level_min integer,
+               section text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -47,14 +48,15 @@ begin
     select s.step_number, s.step_id, s.state, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.effects,
            array(select o.step_id from tenure.step_needs n join tenure.steps o on o.execution_id = n.execution_id and o.step_number = n.needs_number
                   where n.execution_id = s.execution_id and n.step_number = s.step_number order by o.step_number),
-           s.approval_level::integer, s.rule, 'lock:v1:' || s.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end, s.fence, s.timeout_seconds,
+           s.approval_level::integer, s.rule, 'lock:v1:' || s.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end, coalesce(h.fence, s.fence), s.timeout_seconds,
            s.attempts_max::integer, coalesce(h.attempt, s.attempt)::integer, s.job_id, case when s.state = 'running' then coalesce(case when h.started_at is not null then 'in_progress' when h.job_id is not null then 'leased' end, 'queued') end,
            coalesce(h.owner, s.worker), s.carried_from, s.queued_at, coalesce(s.started_at, h.started_at), s.ended_at, s.duration_ms, s.output_summary, s.output_ref, s.output_size_bytes, s.error_code, s.error_class,
            s.error_message, s.verdict_by, s.verdict_reason,
            case when s.state = 'blocked' then (select count(*) + 1 from tenure.steps w where w.tenant_id = v_tenant and w.lock_target = s.lock_target and w.blocked_order is not null
-             and (w.priority > s.priority or (w.priority = s.priority and w.blocked_order < s.blocked_order))) end, s.compensation_note
+             and (w.priority > s.priority or (w.priority = s.priority and w.blocked_order < s.blocked_order))) end, s.compensation_note, s.registration, s.level_min::integer,
+           s.section
       from tenure.steps s
-      left join lateral (select a.job_id, a.attempt, a.started_at, l.owner from tenure.active a left join tenure.leases l on l.token = a.token and l.lane = a.lane
+      left join lateral (select a.job_id, a.attempt, a.started_at, a.fence, l.owner from tenure.active a left join tenure.leases l on l.token = a.token and l.lane = a.lane
                           where s.state = 'running' and a.job_id = s.job_id limit 1) h on true
      where s.execution_id = p_execution_id and (p_state is null or s.state = p_state)
      order by s.step_number;
@@ -91,6 +93,7 @@ begin
       'counts', (select jsonb_object_agg(x.state, coalesce(c.n, 0)) from unnest(array['waiting', 'awaiting_approval', 'blocked', 'running', 'unknown', 'succeeded', 'failed', 'cancelled', 'skipped']) x (state)
                    left join (select s.state, count(*) as n from tenure.steps s where s.execution_id = p_execution_id group by s.state) c on c.state = x.state),
       'steps', (select coalesce(jsonb_agg(to_jsonb(s) order by s.step_number), '[]') from tenure.step_list(p_execution_id) s),
+      'sections', tenure.sections_shown(p_execution_id),
       'approvals', (select coalesce(jsonb_agg(to_jsonb(a) || jsonb_build_object('votes', (select coalesce(jsonb_agg(to_jsonb(v) order by v.at), '[]') from tenure.approval_votes_of(a.approval_id) v)) order by a.created_at, a.approval_id), '[]')
                       from tenure.approval_list(p_execution_id, null, 1000) a),
       'waiting_for', to_jsonb(tenure.execution_waits(tenure.now(), v_row)), 'settled', tenure.is_settled(v_row));
@@ -103,11 +106,20 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_plan text;
+  v_caller tenure.caller_identity := tenure.caller();
+  v_plan   text;
 begin
-  select p.plan into v_plan from tenure.plans p where p.execution_id = p_execution_id and p.tenant_id = tenure.current_tenant();
+  select p.plan into v_plan from tenure.plans p where p.execution_id = p_execution_id and p.tenant_id = v_caller.tenant_id;
   if not found then
     perform tenure.refuse_execution(p_execution_id);
+  end if;
+  -- Those who asked and those who approve see what they decide about; of the rest only those who may see payloads.
+  if exists (select from tenure.steps s where s.execution_id = p_execution_id and s.payload_classification = 'restricted' and s.payload <> '{}')
+     and not (tenure.may_see('restricted') or tenure.acts_as('tenure_approver')
+       or exists (select from tenure.executions e where e.execution_id = p_execution_id and v_caller.principal = any (e.requesters))) then
+    perform tenure.refuse('not_permitted', format('The plan of execution %s has a restricted payload.', p_execution_id),
+      'An action of it is registered with payload_restricted; its requesters, approvers and admins read the plan.',
+      'Use a key with restricted payload access.');
   end if;
   return v_plan;
 end
@@ -129,6 +141,7 @@ declare
   v_type   text;
   v_action text;
   v_ref    text;
+  v_fold   boolean := false;
   v_ids    uuid[];
   v_before timestamptz;
 begin
@@ -147,10 +160,13 @@ begin
     v_ref := replace(replace(split_part(v_read.target, ':', 2), '%3A', ':'), '%25', '%');
     v_type := split_part(v_read.target, ':', 1);
     v_action := v_read.action;
+    v_fold := exists (select from tenure.target_types t
+                       where t.tenant_id = v_tenant and t.name = v_type and t.case_rule = 'lower');
     -- Few are named one by one. Of a target with a long history the newest are met soon, going back from the newest of all.
     v_ids := array(
       select s.execution_id from tenure.steps s
-       where s.tenant_id = v_tenant and s.target_type = v_type and s.target_ref = v_ref and (v_action = '' or s.action = v_action) limit tenure.limit_of('list_rows_max') + 1);
+       where s.tenant_id = v_tenant and s.target_type = v_type
+         and (s.target_ref = v_ref or (v_fold and lower(s.target_ref collate "C") = v_ref)) and (v_action = '' or s.action = v_action) limit tenure.limit_of('list_rows_max') + 1);
     if cardinality(v_ids) > tenure.limit_of('list_rows_max') then
       v_ids := null;
     end if;
@@ -164,7 +180,8 @@ begin
        and (p_before is null or (e.created_at, e.execution_id) < (v_before, p_before))
        and (p_target is null or v_ids is null or e.execution_id = any (v_ids))
        and (p_target is null or v_ids is not null or exists (
-         select from tenure.steps s where s.execution_id = e.execution_id and s.target_type = v_type and s.target_ref = v_ref and (v_action = '' or s.action = v_action)))
+         select from tenure.steps s where s.execution_id = e.execution_id and s.target_type = v_type
+           and (s.target_ref = v_ref or (v_fold and lower(s.target_ref collate "C") = v_ref)) and (v_action = '' or s.action = v_action)))
      order by e.created_at desc, e.execution_id desc limit p_limit;
 end
 $$;
@@ -181,7 +198,7 @@ begin
     perform tenure.refuse_execution(p_execution_id);
   end if;
   return query
-    select v.seq, v.at, v.kind, b.body ->> 'actor', b.body ->> 'step', b.body -> 'data', encode(v.hash, 'hex')
+    select v.seq, v.at, v.kind, b.body ->> 'actor', b.body ->> 'step', (b.body -> 'data') - 'record', encode(v.hash, 'hex')
       from tenure.execution_events v cross join lateral (select v.body::jsonb as body) b
      where v.execution_id = p_execution_id and v.seq > p_after order by v.seq limit p_limit;
 end

@@ -46,7 +46,8 @@ begin
   ), told as (
     insert into tenure.events (epoch, at, tenant_id, kind, actor, subject, data)
     select v_epoch, p_now, l.tenant_id, overlay(l.kind placing '.' from strpos(l.kind, '_') for 1), p_actor, l.execution_id::text,
-           case when l.step_id is null then l.data || jsonb_build_object('seq', l.seq) else l.data || jsonb_build_object('seq', l.seq, 'step', l.step_id) end
+           -- The record of a submission is for evidence.
+           case when l.step_id is null then (l.data - 'record') || jsonb_build_object('seq', l.seq) else l.data || jsonb_build_object('seq', l.seq, 'step', l.step_id) end
       from linked l
   ), counted as (
     update tenure.executions e
@@ -158,6 +159,7 @@ begin
   end if;
   perform from tenure.executions e where e.execution_id = v_step.execution_id for no key update skip locked;
   if found then
+    perform tenure.starts_follow(p_now, array[p_job_id], 'all');
     perform tenure.chain_append(greatest(p_now, tenure.now()), p_actor, array[(v_step.execution_id, 'step_progress', v_step.step_number, p_progress)::tenure.execution_told]);
   end if;
 end
@@ -177,8 +179,11 @@ declare
 begin
   -- What is handed on is handed on now, however long they were waited for: no hold of a target begins before the one before it was over.
   p_now := greatest(p_now, tenure.now());
+  if exists (select from tenure.step_starts t where t.job_id = any (p_job_ids)) then
+    perform tenure.starts_follow(p_now, p_job_ids, 'ended');
+  end if;
   with ended as materialized (
-    select s.place, s.execution_id, s.step_number, a.final, a.run, a.attempt, a.owner, a.state, a.outcome, a.leased_at, a.started_at, a.ended_at, a.next_due, a.result, a.result_ref, a.error_code, a.error_class,
+    select s.place, s.execution_id, s.step_number, s.job_id, a.attempt_row, a.holder, a.final, a.run, a.attempt, a.owner, a.state, a.outcome, a.leased_at, a.started_at, a.ended_at, a.next_due, a.result, a.result_ref, a.error_code, a.error_class,
            coalesce(a.error_message, a.reason) as error_message, octet_length(a.result::text) as result_bytes,
            case
              when a.state = 'succeeded' then 'succeeded'
@@ -191,7 +196,7 @@ begin
            case when a.attempt > 1 then (select min(x.started_at) from tenure.attempts x where x.job_id = s.job_id) else a.started_at end as first_started_at
       -- By their jobs, whatever the planner thinks of the size of plans: else each end reads all steps of its execution.
       from (select s.ctid as place, s.* from tenure.steps s where s.job_id = any (p_job_ids) offset 0) s
-      cross join lateral (select a.* from tenure.attempts a where a.job_id = s.job_id order by a.run desc limit 1) a
+      cross join lateral (select a as attempt_row, a.* from tenure.attempts a where a.job_id = s.job_id order by a.run desc limit 1) a
      where s.state = 'running'
   ), changed as (
     update tenure.steps s
@@ -209,11 +214,14 @@ begin
     from (select d.* from ended d order by d.execution_id, d.step_number) d
     cross join lateral (
       select (d.execution_id, case when d.final then case d.becomes when 'succeeded' then 'step_completed' else 'step_' || d.becomes end else 'step_retrying' end, d.step_number,
-              -- The record of the attempt has the rest.
-              case when d.state = 'succeeded' and d.result is null and d.result_ref is null then jsonb_build_object('run', d.run, 'worker', d.owner, 'leased_at', d.leased_at, 'started_at', d.started_at)
-              else jsonb_strip_nulls(jsonb_build_object('run', d.run, 'worker', d.owner, 'leased_at', d.leased_at, 'started_at', d.started_at, 'outcome', d.outcome, 'error_code', d.error_code,
-                'error_class', d.error_class, 'error_message', left(d.error_message, 500), 'result_bytes', d.result_bytes, 'result_hash', tenure.text_hash(d.result::text), 'result_ref', d.result_ref,
-                'next_due', d.next_due)) end)::tenure.execution_told as told) x
+              -- As tenure.run_facts() has it, put together here: it is made for every step.
+              case when d.state = 'succeeded' and d.run = 1 and d.attempt = 1 and d.result is null
+                     and d.result_ref is null and d.holder = p_actor and d.leased_at = d.started_at
+                then jsonb_build_object('run', 1, 'worker', d.owner, 'started_at', d.started_at,
+                  'ended_at', d.ended_at)
+              else tenure.run_facts(d.attempt_row, p_actor) || jsonb_strip_nulls(jsonb_build_object(
+                'next_due', d.next_due, 'earlier', case when d.run > 1 then tenure.runs_untold(
+                  d.execution_id, d.step_number, d.job_id, d.run, p_actor) end)) end)::tenure.execution_told as told) x
    where d.final or d.state = 'retry_waiting';
   perform tenure.executions_advance(p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_over.told);
 end
@@ -250,14 +258,25 @@ begin
        where l.ctid = any (array(
          select l.ctid
            from unnest(v_execs, v_numbers, v_states) t (execution_id, step_number, state)
-           cross join lateral (select l.ctid from tenure.locks l where l.execution_id = t.execution_id and l.step_number = t.step_number offset 0) l
-          where t.state <> 'unknown'))
-      returning l.tenant_id, l.target
+           cross join lateral (select l.ctid, l.section from tenure.locks l where l.execution_id = t.execution_id and l.step_number = t.step_number offset 0) l
+          where t.state <> 'unknown'
+            and (l.section is null or tenure.section_is_over(t.execution_id, l.section))))
+      returning l.tenant_id, l.target, l.execution_id, l.section
     )
-    select array_agg(g.tenant_id order by g.tenant_id, g.target) as tenants, array_agg(g.target order by g.tenant_id, g.target) as targets into v_freed
+    select array_agg(g.tenant_id order by g.tenant_id, g.target) as tenants, array_agg(g.target order by g.tenant_id, g.target) as targets,
+           (select array_agg((g.execution_id, 'section_left', null,
+                     jsonb_build_object('section', g.section, 'target', g.target))::tenure.execution_told
+                     order by g.execution_id, g.section)
+              from gone g where g.section is not null) as told
+      into v_freed
       from (select distinct g.tenant_id, g.target from gone g) g
      -- One look into the line, never a join with all of it.
      where (select true from tenure.steps w where w.tenant_id = g.tenant_id and w.lock_target = g.target and w.blocked_order is not null limit 1);
+    v_told := v_told || v_freed.told;
+    if 'failed' = any (v_states) or 'cancelled' = any (v_states) then
+      -- Sections of which the last steps were skipped, or never allowed, while none of them ran.
+      v_told := v_told || tenure.sections_leave(v_execs);
+    end if;
     v_execs := '{}'; v_numbers := '{}';
     -- Where one after the other is refused, the line is not gone through at once: the next tick goes on.
     v_turns := v_turns + 1;
@@ -368,14 +387,14 @@ begin
               from unnest(p_execs, p_numbers) t (execution_id, step_number)
               cross join lateral (select s.ctid as place from tenure.steps s where s.execution_id = t.execution_id and s.step_number = t.step_number offset 0) s) t
      where s.ctid = t.place and s.state in ('waiting', 'blocked', 'awaiting_approval')
-    returning s.execution_id, s.step_number
+    returning s.execution_id, s.step_number, s.ended_at
   ), withdrawn as (
     update tenure.approvals a set state = 'withdrawn', decided_at = greatest(p_now, a.created_at), decided_by = 'policy', reason = p_reason
      where a.ctid = any (array(
              select a.ctid from gone g cross join lateral (select a.ctid from tenure.approvals a where a.execution_id = g.execution_id and a.step_number = g.step_number offset 0) a))
        and (a.state = 'pending' or (a.state = 'approved' and a.consumed_at is null))
   )
-  select coalesce(array_agg((g.execution_id, 'step_skipped', g.step_number, jsonb_build_object('reason', p_reason))::tenure.execution_told order by g.execution_id, g.step_number), '{}')
+  select coalesce(array_agg((g.execution_id, 'step_skipped', g.step_number, jsonb_build_object('reason', p_reason, 'ended_at', g.ended_at))::tenure.execution_told order by g.execution_id, g.step_number), '{}')
     into v_told from gone g;
   if v_line.targets is not null then
     perform tenure.lines_left(v_line.tenants, v_line.targets);

@@ -16,7 +16,7 @@ begin
                    -- Until it starts: then it is too late, whether it is approved or not.
                    case when x.state in ('pending', 'awaiting_approval') then x.start_before end,
                    case x.state
-                     when 'approved' then least(x.start_before, case x.parked when 'window' then greatest(tenure.window_opens(x.start_window, p_now), x.start_after)
+                     when 'approved' then least(x.start_before, x.lapses_at, case x.parked when 'window' then greatest(tenure.window_opens(x.start_window, p_now), x.start_after)
                        -- Looked at anyway: a freeze may be lifted just while this is parked.
                        when 'freeze' then least(p_now + interval '1 minute', (select f.until from tenure.freezes f where f.tenant_id = x.tenant_id and f.ended_at is null and f.until > p_now))
                        -- Somebody was in the way when it was to start.
@@ -127,7 +127,7 @@ declare
   v_caller  tenure.caller_identity := tenure.caller();
   v_now     timestamptz := tenure.now();
   v_tenants integer[] := tenure.open_tenants(v_caller);
-  v_sum     jsonb := '{"followed": 0, "handed_over": 0, "expired_locks": 0, "looked": 0, "started": 0, "expired": 0, "escalated": 0, "timed_out": 0}';
+  v_sum     jsonb := '{"followed": 0, "starts_written": 0, "handed_over": 0, "expired_locks": 0, "looked": 0, "started": 0, "expired": 0, "escalated": 0, "timed_out": 0}';
   v_row     record;
   v_gone    bigint;
   v_exec    tenure.executions;
@@ -153,6 +153,8 @@ begin
       end;
     end if;
   end loop;
+
+  v_sum := jsonb_set(v_sum, '{starts_written}', to_jsonb(tenure.starts_tick(v_now, v_tenants, p_limit)));
 
   -- Locks of steps last as long as their steps; those that somebody took by hand until they expire.
   for v_row in

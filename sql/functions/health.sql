@@ -24,6 +24,7 @@ begin
       'services', (select jsonb_object_agg(s.service, jsonb_build_object(
                             'is_running', s.is_running, 'last_run_at', s.last_run_at))
                      from tenure.service_list() s),
+      'anchors', tenure.anchor_status(),
       'gates', (select jsonb_object_agg(k.key, tenure.setting(v_tenant, k.key)) from tenure.config_keys k where k.is_gate))
       from (select coalesce(array_agg(n.lane), '{}') as lanes from tenure.lanes n where n.tenant_id = v_tenant) l);
 end
@@ -50,11 +51,12 @@ begin
     'prepared_transactions', (select count(*) from pg_prepared_xacts),
     'login', session_user,
     'roles', (select jsonb_object_agg(r.name, exists (select from pg_roles p where p.rolname = r.name)) from unnest(array['tenure_owner', 'tenure_server', 'tenure_admin',
-                'tenure_operator', 'tenure_approver', 'tenure_producer', 'tenure_worker', 'tenure_viewer']) r (name)),
+                'tenure_operator', 'tenure_approver', 'tenure_requester', 'tenure_producer', 'tenure_worker', 'tenure_viewer']) r (name)),
     'login_roles', (select coalesce(jsonb_agg(p.rolname order by p.rolname), '[]') from pg_roles p
                      where p.rolname ^@ 'tenure_' and p.rolname <> session_user and pg_has_role(session_user, p.oid, 'member')),
     'stream', (select to_jsonb(s) from tenure.stream_lag() s),
     'services', (select jsonb_agg(to_jsonb(s)) from tenure.service_list() s),
+    'anchors', tenure.anchor_status(),
     'schedules_late_seconds', (select greatest(0, coalesce(extract(epoch from v_now - min(s.next_at)), 0)) from tenure.schedules s where s.next_at <= v_now),
     'executions_late_seconds', (select greatest(0, coalesce(extract(epoch from v_now - min(e.next_at)), 0)) from tenure.executions e
                                  where e.next_at <= v_now and (e.tenant_id = tenure.current_tenant() or tenure.is_every_tenant())),

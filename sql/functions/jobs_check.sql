@@ -1,4 +1,5 @@
--- What jobs of a batch may be to each other and to those that are there.
+-- What enqueue refuses: jobs that are not in order, that are not what they say to each other and to those that
+-- are there, or that lie outside the bindings of their caller.
 
 -- Refuses ids that are taken or given twice, parents that are not there, and jobs that would be their own
 -- ancestors. A parent is a job of the same tenant, or of the same batch; no foreign key: it may be swept
@@ -54,4 +55,82 @@ language sql
 as $$
   select tenure.refuse('id_taken', 'There is already a job with this id.', 'An id names one job for ever.',
     'Use a new id; for a safe repetition give an idempotency key.')
+$$;
+
+-- Refuses the first thing wrong with one job of a batch, naming its place. Called only when the batch as a whole failed its quick check.
+create or replace function tenure.check_job(
+  p_place text, p_now timestamptz, p_payload json, p_key text, p_priority integer, p_due timestamptz, p_deadline timestamptz,
+  p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text text;
+begin
+  perform tenure.check_payload('payload' || p_place, p_payload, tenure.limit_of('payload_bytes_max'));
+  if p_key is not null then
+    if tenure.is_blank(p_key) then
+      perform tenure.refuse('name_blank', format('The idempotency key%s is blank.', p_place), 'A blank key would make unrelated jobs duplicates of each other.',
+        'Give a key, or leave it out.');
+    elsif length(p_key) > tenure.limit_of('key_chars_max') then
+      perform tenure.refuse('name_invalid', format('The idempotency key%s has %s characters.', p_place, length(p_key)),
+        format('A key has at most %s (key_chars_max).', tenure.limit_of('key_chars_max')), 'Shorten it, or pass a hash of it.');
+    end if;
+  end if;
+  perform tenure.check_number('The priority' || p_place, p_priority, -32767, 32767);
+  perform tenure.check_number('attempts_max' || p_place, p_attempts_max, 1, tenure.limit_of('attempts_max'));
+  if not isfinite(p_due) or p_due > p_now + make_interval(days => tenure.limit_of('schedule_ahead_days_max')::integer) then
+    perform tenure.refuse('schedule_too_far', format('The job%s is due at %s.', p_place, p_due),
+      format('A job is scheduled at most %s days ahead (schedule_ahead_days_max), well before its partition may go.', tenure.limit_of('schedule_ahead_days_max')),
+      format('Enqueue it later, within %s days of its time.', tenure.limit_of('schedule_ahead_days_max')));
+  end if;
+  if p_deadline is not null and (not isfinite(p_deadline) or p_deadline <= p_now or p_deadline <= p_due) then
+    perform tenure.refuse('deadline_invalid', format('The deadline%s is %s.', p_place, p_deadline),
+      format('It must lie in the future and after the due time (%s): past it, the job never starts.', p_due), 'Give a later deadline, or none.');
+  end if;
+  perform tenure.check_word('value_unknown', 'payload classification' || p_place, p_classification, array['safe_metadata', 'restricted']);
+  perform tenure.check_word('value_unknown', 'event domain' || p_place, p_event_domain, (select array_agg(d.domain order by d.domain) from tenure.event_domains d));
+  perform tenure.check_name('source system' || p_place, p_source_system);
+  foreach v_text in array p_refs loop
+    if length(v_text) > tenure.limit_of('ref_chars_max') then
+      perform tenure.refuse('name_invalid', format('A reference%s has %s characters.', p_place, length(v_text)),
+        format('A reference has at most %s (ref_chars_max).', tenure.limit_of('ref_chars_max')), 'Refer to the thing by something shorter.');
+    end if;
+  end loop;
+  foreach v_text in array p_ids loop
+    if v_text is not null then
+      perform tenure.check_name('affinity key or correlation id' || p_place, v_text);
+    end if;
+  end loop;
+  if p_job_id is not null and (substr(p_job_id::text, 15, 1) <> '7' or abs(extract(epoch from tenure.id_time(p_job_id) - p_now)) > tenure.limit_of('id_skew_seconds_max')) then
+    perform tenure.refuse('id_invalid', format('%s is no id for a new job%s.', p_job_id, p_place),
+      'An id of the caller''s is a UUID of version 7 whose time lies within a day of the database''s clock.', 'Leave the id out, and the database makes one.');
+  end if;
+end
+$$;
+
+-- A caller bound to kinds or executors stays within them; the worker right alone enqueues only for executors it is bound to.
+create or replace function tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) returns void
+language plpgsql stable
+as $$
+declare
+  v_lane record;
+  v_free boolean := tenure.acts_as('tenure_producer') or tenure.is_trusted() or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
+begin
+  -- The right to submit the plan is the right to run its steps.
+  if p_caller.scope = 'execution' or (v_free and p_caller.executors is null and p_caller.kinds is null) then
+    return;
+  end if;
+  for v_lane in select distinct l.kind, l.executor from tenure.lanes l where l.lane = any (p_lanes) loop
+    perform tenure.check_driven(p_caller, v_lane.executor);
+    if p_caller.executors is null and not v_free then
+      perform tenure.refuse('executor_not_driven', format('%s drives no executor by name.', p_caller.principal),
+        'A worker enqueues only for executors it is bound to.', 'An admin binds it: select tenure.login_bind(login, p_executors => array[…]), or grants tenure_producer.');
+    end if;
+    if p_caller.kinds is not null and (v_lane.kind = any (p_caller.kinds)) is not true then
+      perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, v_lane.kind),
+        format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
+    end if;
+  end loop;
+end
 $$;

@@ -8,7 +8,7 @@ create or replace function tenure.claim_lanes(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean,
   p_lanes integer[] default null, p_lanes_max integer default null,
   out lanes integer[], out lease_seconds integer[], out limits integer[], out kinds text[],
-  out executors text[], out more boolean)
+  out executors text[], out stepped boolean[], out more boolean)
 language plpgsql stable
 as $$
 declare
@@ -19,27 +19,29 @@ begin
     -- Every kind.
     select array_agg(x.lane) filter (where x.fits), array_agg(x.lease_seconds) filter (where x.fits),
            array_agg(x.concurrency_max) filter (where x.fits), array_agg(x.kind) filter (where x.fits),
-           array_agg(x.executor) filter (where x.fits), count(*) >= p_lanes_max
-      into lanes, lease_seconds, limits, kinds, executors, more
+           array_agg(x.executor) filter (where x.fits), array_agg(x.stepped) filter (where x.fits),
+           count(*) >= p_lanes_max
+      into lanes, lease_seconds, limits, kinds, executors, stepped, more
       from (select l.lane,
-                   least(greatest(least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds),
-                     v_longest), l.lease_seconds_min),
+                   -- Steps have the lease of their policy, whatever the worker asks for.
+                   least(case when l.lease_seconds_min > 0 then l.lease_seconds_min
+                     else least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest) end,
                      coalesce(k.lease_seconds_max, greatest(v_longest, l.lease_seconds_min)))
                      as lease_seconds,
-                   k.concurrency_max, l.kind, l.executor,
+                   k.concurrency_max, l.kind, l.executor, l.stepped,
                    (k.paused_at is null or p_also_paused)
                      and (p_executor is null or l.executor = p_executor)
                      and (p_caller.executors is null or l.executor = any (p_caller.executors))
                      and exists (select from tenure.executors e
                                   where e.name = l.executor and e.role = 'executor') as fits
-              from (select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min
+              from (select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min, n.stepped
                       from unnest(p_lanes) u (lane)
                       cross join lateral (
-                        select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min
+                        select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min, n.stepped
                           from tenure.lanes n
                          where n.lane = u.lane and n.tenant_id = p_caller.tenant_id limit 1) n
                     union all
-                    (select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min
+                    (select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min, n.stepped
                        from tenure.lanes n
                       where n.tenant_id = p_caller.tenant_id and p_lanes is null limit p_lanes_max)) l
               left join lateral (
@@ -48,9 +50,14 @@ begin
              order by l.lane) x;
     return;
   end if;
-  select array_agg(x.lane), array_agg(x.lease_seconds), array_agg(x.concurrency_max), array_agg(x.kind), array_agg(x.executor)
-    into lanes, lease_seconds, limits, kinds, executors
-    from (select l.lane, least(greatest(least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest), l.lease_seconds_min), coalesce(k.lease_seconds_max, greatest(v_longest, l.lease_seconds_min))) as lease_seconds, k.concurrency_max, l.kind, l.executor
+  select array_agg(x.lane), array_agg(x.lease_seconds), array_agg(x.concurrency_max), array_agg(x.kind), array_agg(x.executor),
+         array_agg(x.stepped)
+    into lanes, lease_seconds, limits, kinds, executors, stepped
+    from (select l.lane,
+                 least(case when l.lease_seconds_min > 0 then l.lease_seconds_min
+                   else least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest) end,
+                   coalesce(k.lease_seconds_max, greatest(v_longest, l.lease_seconds_min))) as lease_seconds,
+                 k.concurrency_max, l.kind, l.executor, l.stepped
             from tenure.lanes l
             join tenure.executors e on e.name = l.executor and e.role = 'executor'
             left join lateral (
@@ -164,7 +171,7 @@ returns table (
   job_id uuid, token uuid, lane integer, rank smallint, due timestamptz, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint,
   leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload json, payload_classification text,
   source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid,
-  enqueued_by text, created_at timestamptz, traceparent text)
+  enqueued_by text, created_at timestamptz, traceparent text, step jsonb, slot jsonb, fence bigint)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -186,9 +193,11 @@ begin
            (l.more ->> 'leased_at')::timestamptz, (l.more ->> 'leased_until')::timestamptz, (l.more ->> 'started_at')::timestamptz, (c.more ->> 'run_until')::timestamptz,
            (c.more ->> 'deadline_at')::timestamptz, c.payload, coalesce(c.more ->> 'payload_classification', 'safe_metadata'), c.more ->> 'source_ref', c.more ->> 'target_ref',
            c.more ->> 'payload_ref', c.idempotency_key, c.more ->> 'affinity_key', c.more ->> 'correlation_id', (c.more ->> 'parent_job_id')::uuid, (c.more ->> 'workflow_id')::uuid,
-           (c.more ->> 'run_id')::uuid, c.enqueued_by, c.created_at, c.more ->> 'traceparent'
+           (c.more ->> 'run_id')::uuid, c.enqueued_by, c.created_at, c.more ->> 'traceparent',
+           (c.more -> 'step') || coalesce(f.more, '{}'), c.more -> 'slot', (f.more ->> 'fence')::bigint
       from turn c
       join turn l on l.part = 'lease' and l.lane = c.lane
+      left join turn f on f.part = 'fence' and f.job_id = c.job_id
      where c.part = 'claim'
      order by c.n;
 end
@@ -199,7 +208,7 @@ create or replace function tenure.job_held(p_token uuid) returns table (
   job_id uuid, token uuid, lane integer, rank smallint, due timestamptz, kind text, executor text, state text, run integer, attempt smallint, attempts_max smallint,
   leased_at timestamptz, leased_until timestamptz, started_at timestamptz, run_until timestamptz, deadline_at timestamptz, payload json, payload_classification text,
   source_ref text, target_ref text, payload_ref text, idempotency_key text, affinity_key text, correlation_id text, parent_job_id uuid, workflow_id uuid, run_id uuid,
-  enqueued_by text, created_at timestamptz, traceparent text)
+  enqueued_by text, created_at timestamptz, traceparent text, step jsonb, slot jsonb, fence bigint)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -211,10 +220,13 @@ begin
   return query
     select j.job_id, a.token, a.lane, (-j.priority)::smallint, a.due, j.kind, j.executor, case when a.started_at is null then 'leased' else 'in_progress' end, a.run, a.attempt,
            j.attempts_max, l.leased_at, l.until, a.started_at, a.run_until, j.deadline_at, j.payload, j.payload_classification, j.source_ref, j.target_ref, j.payload_ref,
-           j.idempotency_key, j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at, j.traceparent
+           j.idempotency_key, j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at, j.traceparent,
+           tenure.step_shown(j.origin, j.target_ref, r.fence), j.origin -> 'slot', r.fence
       from tenure.leases l
       join tenure.active a on a.token = l.token and a.lane = l.lane
       join tenure.jobs j on j.job_id = a.job_id
+      cross join lateral (
+        select case when j.enqueued_by = 'execution' then tenure.fence_of(a.job_id) end as fence) r
      where l.token = p_token and l.tenant_id = v_tenant and l.until > v_now
      order by j.priority desc, a.due, j.job_id;
 end

@@ -1,57 +1,5 @@
 -- Enqueue: many is the native form, one is many of one.
 
--- Refuses the first thing wrong with one job of a batch, naming its place. Called only when the batch as a whole failed its quick check.
-create or replace function tenure.check_job(
-  p_place text, p_now timestamptz, p_payload json, p_key text, p_priority integer, p_due timestamptz, p_deadline timestamptz,
-  p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_text text;
-begin
-  perform tenure.check_payload('payload' || p_place, p_payload, tenure.limit_of('payload_bytes_max'));
-  if p_key is not null then
-    if tenure.is_blank(p_key) then
-      perform tenure.refuse('name_blank', format('The idempotency key%s is blank.', p_place), 'A blank key would make unrelated jobs duplicates of each other.',
-        'Give a key, or leave it out.');
-    elsif length(p_key) > tenure.limit_of('key_chars_max') then
-      perform tenure.refuse('name_invalid', format('The idempotency key%s has %s characters.', p_place, length(p_key)),
-        format('A key has at most %s (key_chars_max).', tenure.limit_of('key_chars_max')), 'Shorten it, or pass a hash of it.');
-    end if;
-  end if;
-  perform tenure.check_number('The priority' || p_place, p_priority, -32767, 32767);
-  perform tenure.check_number('attempts_max' || p_place, p_attempts_max, 1, tenure.limit_of('attempts_max'));
-  if not isfinite(p_due) or p_due > p_now + make_interval(days => tenure.limit_of('schedule_ahead_days_max')::integer) then
-    perform tenure.refuse('schedule_too_far', format('The job%s is due at %s.', p_place, p_due),
-      format('A job is scheduled at most %s days ahead (schedule_ahead_days_max), well before its partition may go.', tenure.limit_of('schedule_ahead_days_max')),
-      format('Enqueue it later, within %s days of its time.', tenure.limit_of('schedule_ahead_days_max')));
-  end if;
-  if p_deadline is not null and (not isfinite(p_deadline) or p_deadline <= p_now or p_deadline <= p_due) then
-    perform tenure.refuse('deadline_invalid', format('The deadline%s is %s.', p_place, p_deadline),
-      format('It must lie in the future and after the due time (%s): past it, the job never starts.', p_due), 'Give a later deadline, or none.');
-  end if;
-  perform tenure.check_word('value_unknown', 'payload classification' || p_place, p_classification, array['safe_metadata', 'restricted']);
-  perform tenure.check_word('value_unknown', 'event domain' || p_place, p_event_domain, (select array_agg(d.domain order by d.domain) from tenure.event_domains d));
-  perform tenure.check_name('source system' || p_place, p_source_system);
-  foreach v_text in array p_refs loop
-    if length(v_text) > tenure.limit_of('ref_chars_max') then
-      perform tenure.refuse('name_invalid', format('A reference%s has %s characters.', p_place, length(v_text)),
-        format('A reference has at most %s (ref_chars_max).', tenure.limit_of('ref_chars_max')), 'Refer to the thing by something shorter.');
-    end if;
-  end loop;
-  foreach v_text in array p_ids loop
-    if v_text is not null then
-      perform tenure.check_name('affinity key or correlation id' || p_place, v_text);
-    end if;
-  end loop;
-  if p_job_id is not null and (substr(p_job_id::text, 15, 1) <> '7' or abs(extract(epoch from tenure.id_time(p_job_id) - p_now)) > tenure.limit_of('id_skew_seconds_max')) then
-    perform tenure.refuse('id_invalid', format('%s is no id for a new job%s.', p_job_id, p_place),
-      'An id of the caller''s is a UUID of version 7 whose time lies within a day of the database''s clock.', 'Leave the id out, and the database makes one.');
-  end if;
-end
-$$;
-
 -- Enqueues a batch, all or nothing: a job that is refused refuses the batch, and the refusal says which. Arrays run parallel; one left out is null
 -- for every job. A due time in the past is now: nobody jumps the queue by it. A key that an unfinished job of the same tenant and kind has answers with that job and duplicate = true.
 create or replace function tenure.job_enqueue_many(
@@ -214,18 +162,21 @@ declare
 begin
   for v_round in 1 .. 2 loop
     select l.lane, l.executor, l.timed, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds, k.backoff_jitter_percent, k.run_timeout_seconds,
-           k.renewals_max, k.on_exhausted
+           k.renewals_max, k.on_exhausted, k.only_by_plan
       into v_lane
       from tenure.lanes l
       left join tenure.kinds k on k.tenant_id = v_tenant and k.kind = p_kind
      where l.tenant_id = v_tenant and l.kind = p_kind and l.lease_seconds_min = 0
        and l.executor = coalesce(p_executor, k.executor, 'external_worker')
      order by l.twin limit 1;
-    exit when v_lane.lane is not null and (v_lane.kind is not null or not p_tuning.strict_kinds);
+    exit when v_lane.lane is not null and (v_lane.kind is not null or not p_tuning.strict_kinds)
+      and v_lane.only_by_plan is not true;
     perform tenure.lane_ensure(p_caller, p_kind, p_executor);
   end loop;
-  if v_lane.lane is null then
-    perform tenure.refuse('busy_try_again', 'The policy of the kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
+  if v_lane.lane is null or v_lane.only_by_plan then
+    perform tenure.refuse('busy_try_again', 'The policy of the kind changed meanwhile.',
+      'Its executor, and so its lane, is another one now, or only plans may make its jobs.',
+      'Enqueue again.');
   end if;
 
   -- One pass over the jobs: ids, key hashes, and whether everything is in order. Ids grow within the batch: they are its order;
@@ -325,13 +276,14 @@ end
 $$;
 
 -- The same for jobs of every sort: the columns of each are its own. What comes last, where given, stands above the policy of the kind.
+-- p_origins: the step or slot that each runs for. Only steps_enqueue and slots_start give it.
 create or replace function tenure.enqueue_batch(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamptz, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[],
   p_due timestamptz[], p_deadlines timestamptz[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[],
   p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[],
   p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] default null, p_backoffs integer[] default null, p_on_lost text[] default null,
   p_renewals_max integer[] default null, p_on_exhausted text default null,
-  p_floors integer[] default null,
+  p_floors integer[] default null, p_origins jsonb[] default null,
   out ids uuid[], out hashes uuid[], out unmade uuid[], out lanes integer[])
 language plpgsql
 set jit = off
@@ -408,17 +360,19 @@ begin
   ), made as (
     insert into tenure.jobs as j (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max, backoff_base_seconds,
       backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
-      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at, traceparent, on_lost)
+      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id, source_system, enqueued_by, on_behalf_of, created_at, traceparent, on_lost,
+      origin)
     select i.job_id, v_tenant, i.lane, i.kind, p.executor, coalesce(i.event_domain, p.event_domain), coalesce(i.priority, 0), greatest(i.due, p_now), i.deadline,
       coalesce(i.attempts_max, p.attempts_max), coalesce(i.backoff, p.backoff_base_seconds), p.backoff_jitter_percent, coalesce(i.run_timeout, p.run_timeout_seconds), coalesce(i.renewals_max, p.renewals_max), coalesce(p_on_exhausted, p.on_exhausted),
       coalesce(i.classification, 'safe_metadata'), coalesce(i.payload, '{}'), i.source_ref, i.target_ref, i.payload_ref, i.key, i.affinity_key, i.correlation_id,
       i.causation_event, i.parent_job_id, i.workflow_id, i.run_id, coalesce(i.source_system, 'tenure'), p_caller.principal, nullif(p_on_behalf_of, ''), p_now,
-      v_trace, i.on_lost
+      v_trace, i.on_lost, i.origin
       from unnest(ids, lanes, p_kinds, p_payloads, p_keys, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
                   p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems,
-                  p_run_timeouts, p_backoffs, p_on_lost, p_renewals_max)
+                  p_run_timeouts, p_backoffs, p_on_lost, p_renewals_max, p_origins)
              i (job_id, lane, kind, payload, key, priority, due, deadline, source_ref, target_ref, payload_ref, classification, attempts_max,
-                correlation_id, causation_event, parent_job_id, workflow_id, run_id, affinity_key, event_domain, source_system, run_timeout, backoff, on_lost, renewals_max)
+                correlation_id, causation_event, parent_job_id, workflow_id, run_id, affinity_key, event_domain, source_system, run_timeout, backoff, on_lost, renewals_max,
+                origin)
       -- By hand, so that the rows keep their order: ids grow, and what grows is cheap to index.
       cross join lateral (select p.executor, p.event_domain, p.attempts_max, p.backoff_base_seconds, p.backoff_jitter_percent, p.run_timeout_seconds, p.renewals_max, p.on_exhausted
                             from policy p where p.lane = i.lane limit 1) p
@@ -443,32 +397,6 @@ begin
   if p_tuning.notify_open then
     perform tenure.lane_wake(lanes, p_now);
   end if;
-end
-$$;
-
--- A caller bound to kinds or executors stays within them; the worker right alone enqueues only for executors it is bound to.
-create or replace function tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) returns void
-language plpgsql stable
-as $$
-declare
-  v_lane record;
-  v_free boolean := tenure.acts_as('tenure_producer') or tenure.is_trusted() or tenure.acts_as('tenure_admin') or tenure.acts_as('tenure_operator');
-begin
-  -- What a plan may enqueue was asked when it was submitted.
-  if p_caller.scope = 'execution' or (v_free and p_caller.executors is null and p_caller.kinds is null) then
-    return;
-  end if;
-  for v_lane in select distinct l.kind, l.executor from tenure.lanes l where l.lane = any (p_lanes) loop
-    perform tenure.check_driven(p_caller, v_lane.executor);
-    if p_caller.executors is null and not v_free then
-      perform tenure.refuse('executor_not_driven', format('%s drives no executor by name.', p_caller.principal),
-        'A worker enqueues only for executors it is bound to.', 'An admin binds it: select tenure.login_bind(login, p_executors => array[…]), or grants tenure_producer.');
-    end if;
-    if p_caller.kinds is not null and (v_lane.kind = any (p_caller.kinds)) is not true then
-      perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s.', p_caller.principal, v_lane.kind),
-        format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
-    end if;
-  end loop;
 end
 $$;
 

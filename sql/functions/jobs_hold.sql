@@ -13,6 +13,7 @@ declare
   v_caller  tenure.caller_identity := tenure.caller();
   v_now     timestamptz := tenure.now();
   v_started uuid[];
+  v_steps   uuid[];
   v_late    tenure.run_end[];
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
@@ -24,14 +25,15 @@ begin
      where l.token = any (array(select distinct t from unnest(p_tokens) t)) and l.until > v_now and l.tenant_id = v_caller.tenant_id
   )
   select array_agg(a.job_id) filter (where j.deadline_at is null or j.deadline_at > v_now),
+         array_agg(a.job_id) filter (where j.enqueued_by = 'execution'),
          array_agg((a.job_id, v_caller.tenant_id, a.lane, a.run, a.attempt, a.token, l.owner, l.leased_at, null, a.due, a.cancel_requested_at, a.cancel_by, a.cancel_reason,
            'deadline_passed', 'deadline_passed', 'deadline', 'The deadline passed before the job started.', null, null, null, l.principal)::tenure.run_end) filter (where j.deadline_at <= v_now)
-    into v_started, v_late
+    into v_started, v_steps, v_late
     from (select distinct t.job_id, t.token from unnest(p_job_ids, p_tokens) t (job_id, token) order by t.job_id, t.token) t
     cross join lateral (
       select a.job_id, a.token, a.lane, a.run, a.attempt, a.due, a.started_at, a.cancel_requested_at, a.cancel_by, a.cancel_reason
         from tenure.active a where a.job_id = t.job_id and a.token = t.token limit 1 for update) a
-    cross join lateral (select j.deadline_at from tenure.jobs j where j.job_id = t.job_id limit 1) j
+    cross join lateral (select j.deadline_at, j.enqueued_by from tenure.jobs j where j.job_id = t.job_id limit 1) j
     join living l on l.token = a.token and l.lane = a.lane
    where a.started_at is null;
 
@@ -51,6 +53,10 @@ begin
   if v_late is not null then
     perform tenure.job_settle(v_now, v_caller.principal, null, v_late);
     perform tenure.lease_shrink(v_late);
+  end if;
+  if v_steps is not null then
+    -- Those past their deadline are not held any more.
+    perform tenure.steps_begin(v_now, v_caller.principal, v_steps);
   end if;
 
   return query

@@ -243,6 +243,9 @@ begin
   end if;
   perform tenure.check_job_exists(p_job_id, v_caller.tenant_id);
   select j.* into v_job from tenure.jobs j where j.job_id = p_job_id;
+  if (v_job.origin ? 'step') is not true then
+    perform tenure.check_repeatable(v_job.tenant_id, v_job.kind);
+  end if;
   for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
     v_wait := tenure.waiting_take(p_job_id, v_caller.tenant_id);
     if v_wait.lane is not null then

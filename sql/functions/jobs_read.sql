@@ -43,6 +43,7 @@ declare
   v_held   tenure.active;
   v_lease  tenure.leases;
   v_waits  integer;
+  v_fence  bigint;
 begin
   perform tenure.check_job_exists(p_job_id, v_tenant);
   v_state := tenure.job_state(p_job_id);
@@ -64,13 +65,18 @@ begin
                and d.job_id = p_job_id) w
      limit 1;
   end if;
-  return (to_jsonb(v_job) - array['tenant_id', 'lane', 'payload', 'due']) || jsonb_build_object(
+  if v_job.enqueued_by = 'execution' then
+    v_fence := tenure.fence_of(p_job_id);
+  end if;
+  return (to_jsonb(v_job) - array['tenant_id', 'lane', 'payload', 'due', 'origin']) || jsonb_build_object(
     'state', v_state,
+    'step', tenure.step_shown(v_job.origin, v_job.target_ref, v_fence), 'slot', v_job.origin -> 'slot',
     'payload', case when tenure.may_see(v_job.payload_classification) then tenure.payload_shown(v_payload) end,
     'due', case when v_state in ('queued', 'retry_waiting') then coalesce(v_last.next_due, v_job.due) else v_job.due end,
     'attempts', coalesce(v_held.attempt, v_waits,
       tenure.attempts_spent(v_last.outcome, v_last.started_at, v_last.attempt), 0),
     'run', coalesce(v_held.run, v_last.run, 0),
+    'fence', v_fence,
     'lease_owner', v_lease.owner, 'leased_at', v_lease.leased_at, 'leased_until', v_lease.until, 'renewals', v_lease.renewals,
     'started_at', coalesce(v_held.started_at, v_last.started_at), 'run_until', v_held.run_until,
     'progress', v_held.progress, 'progress_at', v_held.progress_at,
@@ -89,7 +95,8 @@ create or replace function tenure.job_list(
   p_state text default null, p_kind text default null, p_executor text default null, p_correlation_id text default null, p_before uuid default null, p_limit integer default 50,
   p_created_after timestamptz default null, p_created_before timestamptz default null, p_error_code text default null)
 returns table (job_id uuid, kind text, executor text, state text, priority smallint, due timestamptz, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamptz,
-               error_message text, enqueued_by text, created_at timestamptz, finished_at timestamptz)
+               error_message text, enqueued_by text, created_at timestamptz, finished_at timestamptz,
+               step jsonb, slot jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -109,7 +116,8 @@ begin
     -- The page first, by id; then what is known of each of its jobs. The view would tell of every job before it could leave most of them out.
     return query
       select j.job_id, j.kind, j.executor, x.job ->> 'state', j.priority, (x.job ->> 'due')::timestamptz, (x.job ->> 'attempts')::integer, j.attempts_max, x.job ->> 'lease_owner',
-             (x.job ->> 'leased_until')::timestamptz, x.job ->> 'error_message', j.enqueued_by, j.created_at, (x.job ->> 'finished_at')::timestamptz
+             (x.job ->> 'leased_until')::timestamptz, x.job ->> 'error_message', j.enqueued_by, j.created_at, (x.job ->> 'finished_at')::timestamptz,
+             nullif(x.job -> 'step', 'null') - 'fence', nullif(x.job -> 'slot', 'null')
         from (select j.job_id, j.kind, j.executor, j.priority, j.attempts_max, j.enqueued_by, j.created_at
                 from tenure.jobs j
                where j.tenant_id = v_tenant
@@ -127,7 +135,8 @@ begin
     return;
   end if;
   return query
-    select q.job_id, q.job_kind, q.executor, q.state, q.priority, q.scheduled_at, q.attempts, q.max_attempts, q.lease_owner, q.lease_until, q.last_error, q.actor, q.created_at, q.finished_at
+    select q.job_id, q.job_kind, q.executor, q.state, q.priority, q.scheduled_at, q.attempts, q.max_attempts, q.lease_owner, q.lease_until, q.last_error, q.actor, q.created_at, q.finished_at,
+           q.step, q.slot
       from tenure.job_queue q
      where q.tenant_id = v_tenant
        and q.state = p_state
@@ -176,7 +185,9 @@ begin
     select t.at, t.state, t.verb, t.run, t.attempt, t.actor, t.worker, t.detail
       from (
         select j.created_at as at, 'queued' as state, 'enqueue' as verb, 0 as run, 0 as attempt, j.enqueued_by as actor, null::text as worker,
-               case when j.replay_of is not null then format('replay of %s', j.replay_of) end as detail, 0 as step
+               nullif(concat_ws(', ',
+                 case when j.replay_of is not null then format('replay of %s', j.replay_of) end,
+                 tenure.origin_words(j.origin)), '') as detail, 0 as step
           from tenure.jobs j where j.job_id = p_job_id
         union all
         select a.leased_at, 'leased', 'claim', a.run, a.attempt::integer, a.holder, a.owner, null, 1 from tenure.attempts a where a.job_id = p_job_id and a.leased_at is not null

@@ -2,8 +2,9 @@
 
 -- First ends, then claims up to p_limit jobs (0: none). Rows by part:
 --   'claim'  a job, to be dispatched only after the statement has returned. What few jobs have stands in `more`: run_until, deadline_at, payload_classification,
---            source_ref, target_ref, payload_ref, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, traceparent.
+--            source_ref, target_ref, payload_ref, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, traceparent, step, slot.
 --   'lease'  after the claims of a lane, what they have in common: in `more` its token, kind, executor, state, leased_at, leased_until, started_at.
+--   'fence'  after the lease, for the job of a step that locks its target: in `more` the fence of this run.
 --   'end'    an end that did not simply succeed: in `more` its token, status, state, next_due.
 --   'gate'   in `more` the gate whose closing kept the turn from claiming: its ends stand all the same.
 --
@@ -55,6 +56,8 @@ declare
   v_got      integer;
   v_limited  boolean;
   v_hinted   boolean;
+  v_stepped  boolean;
+  v_steps    uuid[];
   v_wanted   uuid[];
   v_from     smallint;
   v_since    timestamptz;
@@ -181,6 +184,21 @@ begin
         v_until := 'infinity';
       end if;
     end if;
+    v_stepped := v_terms.stepped[v_at];
+    if v_stepped then
+      -- Named before they are taken: more is to be done with each, and no other lane has to say what it took.
+      v_wanted := array(
+        select r.job_id from tenure.ready r
+         where r.lane = v_lane and r.rank <= v_last and (r.deadline <= v_now) is not true
+         order by r.rank, r.due, r.job_id limit v_room for update skip locked);
+      v_steps := v_wanted;
+      v_to := v_last;
+      v_until := 'infinity';
+      if cardinality(v_wanted) = 0 then
+        v_wanted := null;
+        continue;
+      end if;
+    end if;
     if v_wanted is null and v_hinted then
       v_from := p_hint_rank;
       v_since := p_hint_due;
@@ -225,20 +243,28 @@ begin
         )
         select 'claim'::text, p.job_id, v_lane, p.rank, p.due, p.run, p.attempt, j.attempts_max, j.payload, j.idempotency_key, j.enqueued_by, j.created_at,
                case when coalesce(j.source_ref, j.target_ref, j.payload_ref, j.affinity_key, j.correlation_id) is not null or coalesce(j.parent_job_id, j.workflow_id, j.run_id) is not null
-                 or j.deadline_at is not null or j.run_timeout_seconds is not null or j.payload_classification <> 'safe_metadata' then
+                 or j.deadline_at is not null or j.run_timeout_seconds is not null or j.payload_classification <> 'safe_metadata'
+                 or j.origin is not null then
                  jsonb_strip_nulls(jsonb_build_object('run_until', v_started + make_interval(secs => j.run_timeout_seconds), 'deadline_at', j.deadline_at, 'payload_classification',
                    nullif(j.payload_classification, 'safe_metadata'), 'source_ref', j.source_ref, 'target_ref', j.target_ref, 'payload_ref', j.payload_ref, 'affinity_key', j.affinity_key,
-                   'correlation_id', j.correlation_id, 'parent_job_id', j.parent_job_id, 'workflow_id', j.workflow_id, 'run_id', j.run_id, 'traceparent', j.traceparent))
+                   'correlation_id', j.correlation_id, 'parent_job_id', j.parent_job_id, 'workflow_id', j.workflow_id, 'run_id', j.run_id, 'traceparent', j.traceparent,
+                   'step', case when j.origin is not null then tenure.step_shown(j.origin, j.target_ref) end,
+                   'slot', j.origin -> 'slot'))
                when j.traceparent is not null then jsonb_build_object('traceparent', j.traceparent)
                end
           from picked p
           cross join lateral (
             select j.attempts_max, j.run_timeout_seconds, j.deadline_at, j.payload, j.payload_classification, j.source_ref, j.target_ref, j.payload_ref, j.idempotency_key,
-                   j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at, j.traceparent
+                   j.affinity_key, j.correlation_id, j.parent_job_id, j.workflow_id, j.run_id, j.enqueued_by, j.created_at, j.traceparent,
+                   j.origin
               from tenure.jobs j where j.job_id = p.job_id limit 1) j;
       get diagnostics v_rows = row_count;
       v_got := v_got + v_rows;
       v_room := v_room - v_rows;
+      if v_stepped then
+        v_wanted := null;
+        exit;
+      end if;
       exit when v_room <= 0 or (v_wanted is null and v_to = v_last and (v_from = -32768 or p_hint_alone));
       -- What is left of the room goes to the whole lane.
       v_wanted := null; v_from := -32768; v_since := '-infinity'; v_to := v_last; v_until := 'infinity';
@@ -251,6 +277,17 @@ begin
       more := jsonb_build_object('token', v_token, 'kind', v_terms.kinds[v_at], 'executor', v_terms.executors[v_at], 'state', case when v_started is null then 'leased' else 'in_progress' end,
         'leased_at', v_now, 'leased_until', v_now + v_lease, 'started_at', v_started);
       return next;
+      if v_stepped then
+        return query
+          select 'fence'::text, f.job_id, v_lane, null::smallint, null::timestamptz, null::integer,
+                 null::smallint, null::smallint, null::json, null::text, null::text, null::timestamptz,
+                 jsonb_build_object('fence', f.fence)
+            from tenure.steps_claimed(v_steps) c
+            cross join lateral unnest(c.job_ids, c.fences) f (job_id, fence);
+        if v_started is not null then
+          perform tenure.steps_begin(v_now, v_caller.principal, v_steps);
+        end if;
+      end if;
     end if;
     exit when v_want <= 0;
   end loop;

@@ -44,6 +44,8 @@ begin
     'run_timeout_seconds', v_kind.run_timeout_seconds,
     'retention_seconds', coalesce(v_kind.retention_seconds, tenure.setting_integer(v_tenant, 'retention.succeeded_seconds')),
     'on_exhausted', coalesce(v_kind.on_exhausted, 'dead_letter'),
+    'only_by_plan', coalesce(v_kind.only_by_plan, false),
+    'waiting_without_plan', case when v_kind.only_by_plan then tenure.kind_unplanned(v_tenant, p_kind) end,
     'concurrency_max', v_kind.concurrency_max,
     'key_keep_seconds', v_kind.key_keep_seconds,
     'catch_up', coalesce(v_kind.catch_up, case when v_kind.event_domain = 'agent' or exists (select from tenure.executors e where e.name = v_kind.executor and e.nature = 'agent') then 'none' else 'latest_only' end),
@@ -75,7 +77,8 @@ begin
   for v_field in select f from jsonb_object_keys(p_policy) f loop
     perform tenure.check_word('value_unknown', 'field of a policy', v_field, array['executor', 'event_domain', 'attempts_max', 'backoff_base_seconds',
       'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds',
-      'retention_seconds', 'concurrency_max', 'catch_up', 'on_exhausted', 'description', 'key_keep_seconds']);
+      'retention_seconds', 'concurrency_max', 'catch_up', 'on_exhausted', 'description', 'key_keep_seconds',
+      'only_by_plan']);
     if v_field in ('attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent', 'lease_seconds',
         'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max',
         'key_keep_seconds')
@@ -94,7 +97,9 @@ begin
     end if;
   end loop;
   select k.* into v_old from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = p_kind for update;
+  perform tenure.check_governing(v_caller, p_policy -> 'only_by_plan', coalesce(v_old.only_by_plan, false));
   v_new := jsonb_populate_record(v_old, p_policy);
+  v_new.only_by_plan := coalesce(v_new.only_by_plan, false);
   v_new.executor := coalesce(v_new.executor, 'external_worker');
   v_new.event_domain := coalesce(v_new.event_domain, 'job');
   v_new.on_exhausted := coalesce(v_new.on_exhausted, 'dead_letter');
@@ -125,16 +130,17 @@ begin
   insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
     lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max,
     limit_settles_at, limited_after, catch_up, on_exhausted, description, updated_at, updated_by,
-    key_keep_seconds)
+    key_keep_seconds, only_by_plan)
   values (v_caller.tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max, v_new.backoff_base_seconds, v_new.backoff_jitter_percent,
     v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max, v_new.limit_settles_at, v_new.limited_after, v_new.catch_up,
-    v_new.on_exhausted, v_new.description, v_now, v_caller.principal, v_new.key_keep_seconds)
+    v_new.on_exhausted, v_new.description, v_now, v_caller.principal, v_new.key_keep_seconds,
+    v_new.only_by_plan)
   on conflict (tenant_id, kind) do update set executor = excluded.executor, event_domain = excluded.event_domain, attempts_max = excluded.attempts_max,
     backoff_base_seconds = excluded.backoff_base_seconds, backoff_jitter_percent = excluded.backoff_jitter_percent, lease_seconds = excluded.lease_seconds,
     lease_seconds_max = excluded.lease_seconds_max, renewals_max = excluded.renewals_max, run_timeout_seconds = excluded.run_timeout_seconds,
     retention_seconds = excluded.retention_seconds, concurrency_max = excluded.concurrency_max, limit_settles_at = excluded.limit_settles_at, limited_after = excluded.limited_after, catch_up = excluded.catch_up, on_exhausted = excluded.on_exhausted, description = excluded.description,
     updated_at = excluded.updated_at, updated_by = excluded.updated_by,
-    key_keep_seconds = excluded.key_keep_seconds;
+    key_keep_seconds = excluded.key_keep_seconds, only_by_plan = excluded.only_by_plan;
   if v_old.concurrency_max is null and v_new.concurrency_max is not null then
     -- In the order of ids, as ends lock them.
     update tenure.active a set limited = true
@@ -146,9 +152,75 @@ begin
   if v_old.concurrency_max is not null and (tenure.tuning(v_caller.tenant_id)).notify_open then
     perform tenure.lane_wake(array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind), v_now);
   end if;
+  if v_new.only_by_plan <> coalesce(v_old.only_by_plan, false) then
+    perform tenure.emit(v_now, v_caller.tenant_id,
+      case when v_new.only_by_plan then 'kind.governed' else 'kind.ungoverned' end,
+      v_caller.principal, p_on_behalf_of, p_kind,
+      jsonb_build_object('kind', p_kind, 'only_by_plan', v_new.only_by_plan));
+  end if;
   perform tenure.emit(v_now, v_caller.tenant_id, 'kind.changed', v_caller.principal, p_on_behalf_of, p_kind, jsonb_build_object('kind', p_kind, 'set', p_policy));
   return tenure.kind_show(p_kind);
 end
+$$;
+
+-- Refuses what only_by_plan cannot be, and an agent who would set or clear it.
+create or replace function tenure.check_governing(
+  p_caller tenure.caller_identity, p_value jsonb, p_old boolean) returns void
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(p_value) not in ('boolean', 'null') then
+    perform tenure.refuse('value_unknown', format('only_by_plan is %s.', left(p_value::text, 100)),
+      'It is true or false.', 'Give true, false, or null for false.');
+  end if;
+  if p_value is not null and p_old <> (p_value = 'true') then
+    perform tenure.refuse_agent(p_caller);
+  end if;
+end
+$$;
+
+-- Refuses a job of a governed kind that is not the step of an execution.
+create or replace function tenure.refuse_only_by_plan(p_kind text, p_of text default '') returns void
+language sql
+as $$
+  select tenure.refuse('kind_only_by_plan', format('Only plans make jobs of the kind %s%s.', p_kind, p_of),
+    'Its policy says only_by_plan: each job of it is a step of an execution, approved as the rules say.',
+    'Submit a plan with a step of this kind: tenure.execution_submit(plan).')
+$$;
+
+-- Whether only plans make jobs of the kind.
+create or replace function tenure.is_governed(p_tenant_id integer, p_kind text) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from tenure.kinds k where k.tenant_id = p_tenant_id and k.kind = p_kind and k.only_by_plan)
+$$;
+
+-- Refuses to repeat by hand a job of a governed kind that is not the step of an execution: it was enqueued
+-- before the kind was governed. It stays and may run, but no more often than it would by itself.
+create or replace function tenure.check_repeatable(p_tenant_id integer, p_kind text) returns void
+language plpgsql stable
+as $$
+begin
+  if tenure.is_governed(p_tenant_id, p_kind) then
+    perform tenure.refuse_only_by_plan(p_kind);
+  end if;
+end
+$$;
+
+-- How many jobs of a governed kind wait that no plan has made, counted up to 1000: those that were enqueued
+-- before. Steps wait in lanes of their own, which have a shortest lease.
+create or replace function tenure.kind_unplanned(p_tenant_id integer, p_kind text) returns integer
+language sql stable
+as $$
+  select count(*)::integer
+    from (select from tenure.lanes l
+            cross join lateral (
+              (select from tenure.ready r where r.lane = l.lane limit 1000)
+              union all
+              (select from tenure.delayed d where d.lane = l.lane limit 1000)) w
+           where l.tenant_id = p_tenant_id and l.kind = p_kind and l.lease_seconds_min = 0
+           limit 1000) x
 $$;
 
 -- Pauses a kind: its jobs are enqueued and wait, none is claimed; what is held goes on, and a claim that had begun may still bring some. Pausing what is paused keeps

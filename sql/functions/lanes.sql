@@ -11,24 +11,30 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  -- A lane is not yet a job: the workers of a governed kind open it too.
+  v_caller.scope := 'execution';
   return tenure.lane_ensure(v_caller, p_kind, p_executor);
 end
 $$;
 
 -- Which executor a job of this kind is for; refuses what no lane is made for. Writes nothing. p_of: whose kind it is, where there are several.
+-- Every path that makes a job of a governed kind (only_by_plan) comes by here, and all but that of a step are
+-- refused: enqueue_alike and enqueue_lanes pass kinds that are not governed by, all others ask for each job.
 create or replace function tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text default '') returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_executor text;
+  v_governed boolean;
 begin
   perform tenure.check_name('kind', p_kind);
   if p_caller.kinds is not null and (p_kind = any (p_caller.kinds)) is not true then
     perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s%s.', p_caller.principal, p_kind, p_of),
       format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
   end if;
-  select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind;
+  select k.executor, k.only_by_plan into v_executor, v_governed
+    from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind;
   if not found and (tenure.setting(p_caller.tenant_id, 'queue.kind.strict'))::boolean then
     perform tenure.refuse('kind_unknown', format('The kind %L%s has no policy.', p_kind, p_of),
       format('Strict mode (queue.kind.strict) takes only kinds with one. The nearest are: %s.', coalesce((
@@ -36,6 +42,9 @@ begin
           from (select k.kind from tenure.kinds k where k.tenant_id = p_caller.tenant_id
                  order by tenure.word_distance(k.kind, p_kind), k.kind limit 3) n), 'none')),
       'Correct the name, or set a policy with tenure.kind_set(kind, policy).');
+  end if;
+  if v_governed and p_caller.scope is distinct from 'execution' then
+    perform tenure.refuse_only_by_plan(p_kind, p_of);
   end if;
   v_executor := coalesce(p_executor, v_executor, 'external_worker');
   perform tenure.check_executor(v_executor, p_of);
@@ -156,13 +165,15 @@ as $$
 declare
   v_lane     integer;
   v_executor text;
+  v_governed boolean;
   v_lanes    integer[];
   v_row      record;
 begin
   -- Nearly always a batch is of one kind.
   if p_executors is null and p_floors is null and p_kinds[1] = all (p_kinds) then
-    select k.executor into v_executor from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
-    if found or not p_tuning.strict_kinds then
+    select k.executor, k.only_by_plan into v_executor, v_governed
+      from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
+    if (found or not p_tuning.strict_kinds) and v_governed is not true then
       select l.lane into v_lane
         from tenure.lanes l
        where l.tenant_id = p_caller.tenant_id and l.kind = p_kinds[1] and l.lease_seconds_min = 0
@@ -180,6 +191,7 @@ begin
         on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.lease_seconds_min = coalesce(t.floor, 0)
        and l.executor = coalesce(t.executor, k.executor, 'external_worker')
      where l.lane is null or (p_tuning.strict_kinds and k.kind is null)
+        or (k.only_by_plan and p_caller.scope is distinct from 'execution')
      order by 1, 2, 3
   loop
     perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor, p_floor => v_row.floor);

@@ -55,14 +55,18 @@ as $$
     when 'plan_depth_max'          then 32
     when 'plan_steps_max'          then 1000
     when 'needs_max'               then 100
+    when 'plan_sections_max'       then 100
+    when 'section_steps_max'       then 100
     when 'approval_roles_max'      then 10
     when 'approval_level_max'      then 3
     when 'step_timeout_seconds_max' then 86400
+    when 'execution_timeout_seconds_max' then 604800
     when 'compensation_note_chars_max' then 2000
     when 'lock_key_chars_max'      then 500
     when 'lock_target_chars_max'   then 400
     when 'hand_over_steps_max'     then 100
     when 'step_progress_lines_max' then 100
     when 'request_lock_wait_ms_max' then 2000
+    when 'anchor_leaves_max'       then 1000
   end
 $$;

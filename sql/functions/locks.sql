@@ -12,7 +12,9 @@ begin
     perform tenure.refuse('name_invalid', format('%L is no lock.', left(coalesce(p_part, ''), 100)),
       format('It is type:ref or type:ref:action, at most %s characters; a %% in the reference is written %%25, a colon %%3A.', tenure.limit_of('lock_target_chars_max')), 'Give one such as service:shop, or host:web-1:restart.');
   end if;
-  target := split_part(p_part, ':', 1) || ':' || split_part(p_part, ':', 2);
+  target := split_part(p_part, ':', 1) || ':'
+    || replace(tenure.target_folded(tenure.current_tenant(), split_part(p_part, ':', 1), split_part(p_part, ':', 2)),
+         '%3a', '%3A');
   action := split_part(p_part, ':', 3);
 end
 $$;
@@ -185,6 +187,8 @@ declare
   v_read   record;
   v_lock   tenure.locks;
   v_step   tenure.steps;
+  v_owner  text;
+  v_fence  bigint;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -200,14 +204,20 @@ begin
   else
     perform from tenure.lock_targets t where t.tenant_id = v_caller.tenant_id and t.target = v_read.target for no key update;
   end if;
-  -- Who had it may have gone while we waited: what another has now nobody asked to break.
-  if not exists (select from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = v_read.target and l.action = v_read.action and l.fence = v_lock.fence) then
-    perform tenure.refuse('lock_unknown', format('%s does not hold %s any more.', v_lock.owner, p_part), 'It was released, or expired, just now.', 'See tenure.lock_list().');
+  -- Who had it may have gone while we waited: what another has now nobody asked to break. A section may have come to its next step.
+  v_owner := v_lock.owner;
+  select l.* into v_lock from tenure.locks l
+   where l.tenant_id = v_caller.tenant_id and l.target = v_read.target and l.action = v_read.action
+     and (l.fence = v_lock.fence or (l.execution_id = v_lock.execution_id and l.section = v_lock.section));
+  if not found then
+    perform tenure.refuse('lock_unknown', format('%s does not hold %s any more.', v_owner, p_part), 'It was released, or expired, just now.', 'See tenure.lock_list().');
   end if;
   v_now := tenure.now();
   if v_lock.execution_id is not null then
     select s.* into v_step from tenure.steps s where s.execution_id = v_lock.execution_id and s.step_number = v_lock.step_number;
-    perform tenure.chain_append(v_now, v_caller.principal, array[(v_lock.execution_id, 'lock_broken', v_lock.step_number, jsonb_build_object('lock_key', v_lock.lock_key, 'fence', v_lock.fence, 'reason', p_reason))::tenure.execution_told]);
+    v_fence := tenure.fence_of(v_step.job_id);
+    perform tenure.chain_append(v_now, v_caller.principal, array[(v_lock.execution_id, 'lock_broken', v_lock.step_number, jsonb_strip_nulls(jsonb_build_object('lock_key', v_lock.lock_key,
+      'fence', coalesce(v_fence, v_lock.fence), 'section', v_lock.section, 'reason', p_reason)))::tenure.execution_told]);
     if v_step.state = 'running' then
       begin
         perform tenure.job_stop(v_caller, v_now, v_step.job_id, p_reason, 'force', null);
@@ -218,15 +228,15 @@ begin
   end if;
   perform from tenure.lock_targets t where t.tenant_id = v_caller.tenant_id and t.target = v_read.target for no key update;
   delete from tenure.locks l where l.tenant_id = v_caller.tenant_id and l.target = v_read.target and l.action = v_read.action and l.fence = v_lock.fence;
-  perform tenure.emit(v_now, v_caller.tenant_id, 'lock.broken', v_caller.principal, null, v_lock.lock_key, jsonb_build_object('owner', v_lock.owner, 'fence', v_lock.fence, 'reason', p_reason));
+  perform tenure.emit(v_now, v_caller.tenant_id, 'lock.broken', v_caller.principal, null, v_lock.lock_key, jsonb_build_object('owner', v_lock.owner, 'fence', coalesce(v_fence, v_lock.fence), 'reason', p_reason));
   perform tenure.lock_freed(v_now, v_caller.principal, v_caller.tenant_id, v_read.target);
-  return jsonb_build_object('lock_key', v_lock.lock_key, 'owner', v_lock.owner, 'fence', v_lock.fence, 'broken', true);
+  return jsonb_build_object('lock_key', v_lock.lock_key, 'owner', v_lock.owner, 'fence', coalesce(v_fence, v_lock.fence), 'broken', true);
 end
 $$;
 
 -- Who holds what: everywhere, at one target, or one action at it.
 create or replace function tenure.lock_list(p_target text default null, p_limit integer default 100)
-returns table (lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text, acquired_at timestamptz, expires_at timestamptz, waiters bigint)
+returns table (lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text, acquired_at timestamptz, expires_at timestamptz, waiters bigint, section text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -240,8 +250,10 @@ begin
     select r.target, r.action into v_target, v_action from tenure.lock_read(p_target) r;
   end if;
   return query
-    select l.lock_key, l.target || case l.action when '' then '' else ':' || l.action end, l.fence, l.owner, l.execution_id, s.step_id, l.reason, l.acquired_at, l.expires_at,
-           (select count(*) from (select from tenure.steps w where w.tenant_id = v_tenant and w.lock_target = l.target and w.blocked_order is not null limit 10000) w)
+    select l.lock_key, l.target || case l.action when '' then '' else ':' || l.action end,
+           coalesce(tenure.fence_of(s.job_id), l.fence), l.owner, l.execution_id, s.step_id, l.reason, l.acquired_at, l.expires_at,
+           (select count(*) from (select from tenure.steps w where w.tenant_id = v_tenant and w.lock_target = l.target and w.blocked_order is not null limit 10000) w),
+           l.section
       from tenure.locks l
       left join tenure.steps s on s.execution_id = l.execution_id and s.step_number = l.step_number
      where l.tenant_id = v_tenant and (p_target is null or l.target = v_target) and (v_action = '' or l.action = v_action)

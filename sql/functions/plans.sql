@@ -12,11 +12,14 @@ as $$
   select t.n::integer, s ->> 'id', s ->> 'action', s ->> 'action_class', s ->> 'target_type', s ->> 'target_ref', coalesce(s ->> 'kind', s ->> 'action'), s ->> 'executor',
          coalesce(s -> 'payload', '{}'), s ->> 'payload_ref', array(select jsonb_array_elements_text(coalesce(s -> 'needs', '[]'))), (s ->> 'timeout_seconds')::numeric::integer,
          e.effects, coalesce((s ->> 'attempts_max')::numeric::integer, case e.effects when 'once' then 1 end), l.scope,
-         case when l.scope <> 'none' then tenure.lock_part(s ->> 'target_type', s ->> 'target_ref') end,
+         case when l.scope <> 'none' then tenure.lock_part(s ->> 'target_type', case when (s #>> '{resolved,fold}')::boolean then lower((s ->> 'target_ref') collate "C") else s ->> 'target_ref' end) end,
          case when l.scope = 'target_and_action' then s ->> 'action' when l.scope = 'target' then '' end, s ->> 'compensation_note'
     from jsonb_array_elements(p_plan -> 'steps') with ordinality t (s, n)
     cross join lateral (select coalesce(t.s ->> 'effects', case t.s ->> 'action_class' when 'read' then 'idempotent' else 'once' end) as effects) e
-    cross join lateral (select coalesce(t.s ->> 'lock_scope', case t.s ->> 'action_class' when 'read' then 'none' else 'target' end) as scope) l
+    -- A section has the whole target, and so has each of its steps.
+    left join tenure.plan_sections(p_plan) q on q.step_id = t.s ->> 'id'
+    cross join lateral (select case when q.section is not null then 'target'
+      else coalesce(t.s ->> 'lock_scope', case t.s ->> 'action_class' when 'read' then 'none' else 'target' end) end as scope) l
    order by t.n
 $$;
 

@@ -16,17 +16,20 @@ as $$
     (false,  9, 'approval_roles',    'list',     false, null, tenure.limit_of('approval_roles_max'), null),
     (false, 10, 'correlation_id',    'line',     false, null, tenure.limit_of('key_chars_max'),      null),
     (false, 11, 'generator',         'line',     false, null, tenure.limit_of('name_chars_max'),     null),
-    (false, 12, 'steps',             'list',     true,  null, tenure.limit_of('plan_steps_max'),     null),
+    (false, 12, 'timeout_seconds',   'number',   false, 1,    tenure.limit_of('execution_timeout_seconds_max'), null),
+    (false, 13, 'steps',             'list',     true,  null, tenure.limit_of('plan_steps_max'),     null),
+    -- Looked at when the steps are known to be in order: tenure.plan_check_sections.
+    (false, 14, 'sections',          'any',      false, null, null,                                  null),
     (true,   1, 'id',                'line',     true,  null, tenure.limit_of('name_chars_max'),     null),
     (true,   2, 'action',            'part',     true,  null, tenure.limit_of('name_chars_max'),     null),
-    (true,   3, 'action_class',      'word',     true,  null, null,                                  array['read', 'modify', 'deploy']),
+    (true,   3, 'action_class',      'word',     false, null, null,                                  array['read', 'modify', 'deploy']),
     (true,   4, 'effects',           'word',     false, null, null,                                  array['idempotent', 'once']),
     (true,   5, 'lock_scope',        'word',     false, null, null,                                  array['target', 'target_and_action', 'none']),
     (true,   6, 'timeout_seconds',   'number',   false, 1,    tenure.limit_of('step_timeout_seconds_max'), null),
     (true,   7, 'needs',             'list',     false, null, tenure.limit_of('needs_max'),          null),
     (true,   8, 'kind',              'line',     false, null, tenure.limit_of('name_chars_max'),     null),
     (true,   9, 'target_type',       'part',     true,  null, tenure.limit_of('name_chars_max'),     null),
-    (true,  10, 'target_ref',        'line',     true,  null, tenure.limit_of('ref_chars_max'),      null),
+    (true,  10, 'target_ref',        'ref',      true,  null, tenure.limit_of('ref_chars_max'),      null),
     (true,  11, 'executor',          'line',     false, null, tenure.limit_of('name_chars_max'),     null),
     (true,  12, 'payload',           'object',   false, null, tenure.limit_of('payload_bytes_max'),  null),
     (true,  13, 'payload_ref',       'line',     false, null, tenure.limit_of('ref_chars_max'),      null),
@@ -46,6 +49,8 @@ declare
 begin
   if p_value is null then
     return case when p_required then 'missing' end;
+  elsif p_form = 'any' then
+    return null;
   elsif v_type <> all (case p_form
       when 'number' then array['number']
       when 'priority' then array['number', 'string']
@@ -62,10 +67,7 @@ begin
   elsif v_type = 'array' then
     return case when jsonb_array_length(p_value) > p_high then 'long_list' end;
   elsif v_type = 'object' then
-    return case
-      when octet_length(v_text) > p_high then 'large'
-      when p_value ? 'step' then 'taken'
-    end;
+    return case when octet_length(v_text) > p_high then 'large' end;
   elsif p_words is not null then
     return case when v_text <> all (p_words) then 'word' end;
   end if;
@@ -74,6 +76,8 @@ begin
     when case p_form when 'lines' then translate(v_text, E'\n\t', '') else v_text end ~ '[\u0001-\u001f\u007f-\u009f]' then 'control'
     when length(v_text) > p_high then 'long'
     when p_form <> 'lines' and tenure.deceptive_sign(v_text) is not null then 'deceptive'
+    when p_form in ('part', 'ref') and v_text ~ '^[\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]|[\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$'
+      then 'edge'
     when p_form = 'part' and strpos(v_text, ':') > 0 then 'separator'
   end;
 end
@@ -240,6 +244,9 @@ begin
         'Remove it.');
     when 'long' then
       perform tenure.refuse('name_invalid', format('%s has %s characters.', v_place, length(v_text)), format('At most %s are allowed.', t.high), 'Shorten it.');
+    when 'edge' then
+      perform tenure.refuse('name_invalid', format('%s is %s.', v_place, tenure.plan_quoted(v_text)),
+        'White space at its beginning or end makes a name that looks like another one.', 'Remove it.');
     when 'separator' then
       perform tenure.refuse('name_invalid', format('%s holds the separator '':''.', v_place), 'It becomes part of the key of a lock, whose parts are joined by it.', 'Use a dot or a dash.');
     when 'lock' then
@@ -251,8 +258,6 @@ begin
     when 'large' then
       perform tenure.refuse('payload_too_large', format('%s has %s bytes.', v_place, octet_length(v_text)),
         format('At most %s bytes are allowed: a job carries signals, not data.', t.high), 'Store the data elsewhere and pass its address as payload_ref.');
-    when 'taken' then
-      perform tenure.refuse('plan_invalid', format('%s is taken.', tenure.plan_place(v_place, 'step')), 'There the job finds which step it runs for.', 'Give it another name.');
     when 'again' then
       perform tenure.refuse('plan_invalid', format('%s asks to try a step again whose effects come once.', v_place),
         'A second try could do it a second time. Without "effects", a step that is no read counts as "once".',
@@ -275,8 +280,13 @@ declare
   v_document json := tenure.plan_document(p_plan);
   v_plan jsonb := v_document;
 begin
+  -- Its canonical text is at most four times as long, where numbers are written as 1e15.
+  if octet_length(p_plan) * 4 > tenure.limit_of('plan_bytes_max') then
+    perform tenure.plan_canonical(v_plan);
+  end if;
   perform tenure.plan_check_fields(v_document, v_plan);
   perform tenure.plan_check_needs(v_plan);
+  perform tenure.plan_check_sections(v_document, v_plan);
   return v_plan;
 end
 $$;

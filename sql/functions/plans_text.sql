@@ -146,7 +146,7 @@ as $$
 declare
   v_document json;
   v_why text;
-  v_bytes_max bigint := tenure.limit_of('plan_bytes_max');
+  v_bytes_max bigint := tenure.limit_of('plan_submitted_bytes_max');
   v_marked boolean := p_text ~* '\\u(0000|d[89a-f])';
   v_trouble record;
   v_place text;

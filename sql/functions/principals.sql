@@ -9,9 +9,24 @@ begin
 end
 $$;
 
--- Who made the key by which the caller comes, or bound the login, and whoever made what that was made with. A trusted login has nobody behind it: it could act as anybody. Nor has one without a
--- binding of its own: nobody said who it is.
+-- Who stands behind the caller: who made the key or bound the login by which it comes, who registered or changed
+-- its principal, and the makers of all these. A trusted login has no maker of its own: it could act as any
+-- principal. A login without a binding of its own has only who took its binding away.
 create or replace function tenure.auth_makers(p_caller tenure.caller_identity) returns text[]
+language plpgsql stable
+as $$
+declare
+  v_who text[];
+begin
+  select p.makers into v_who from tenure.principals p
+   where p.tenant_id in (p_caller.tenant_id, 0) and p.name = p_caller.principal
+   order by p.tenant_id desc limit 1;
+  return array(select m from unnest(tenure.means_makers(p_caller) || coalesce(v_who, '{}')) m group by m order by m);
+end
+$$;
+
+-- Of these, who made the key or bound the login.
+create or replace function tenure.means_makers(p_caller tenure.caller_identity) returns text[]
 language plpgsql stable
 as $$
 begin
@@ -21,7 +36,10 @@ begin
   elsif tenure.is_trusted() then
     return '{}';
   end if;
-  return coalesce((select l.makers from tenure.logins l where l.login in (session_user, '*') and (l.login <> '*' or l.principal is not null) order by (l.login = '*') limit 1), '{}');
+  return coalesce((select l.makers from tenure.logins l
+                    where l.login in (session_user, '*') and (l.login <> '*' or l.principal is not null)
+                    order by (l.login = '*') limit 1), '{}')
+    || array(select unnest(u.makers) from tenure.unbound_logins u where u.login = session_user);
 end
 $$;
 
@@ -56,7 +74,9 @@ begin
     perform tenure.refuse('text_invalid', format('%L is no e-mail address.', p_email),
       'It has one @ with something before and after it, and no spaces.', 'Leave it out, or correct it.');
   end if;
-  insert into tenure.principals (tenant_id, name, kind, email, created_at, created_by) values (v_home, p_name, p_kind, p_email, v_now, v_caller.principal)
+  insert into tenure.principals (tenant_id, name, kind, email, created_at, created_by, makers)
+  values (v_home, p_name, p_kind, p_email, v_now, v_caller.principal,
+    array_remove(tenure.makers_now(v_caller), p_name))
   on conflict (tenant_id, name) do nothing;
   if not found then
     perform tenure.refuse('principal_exists', format('There is already a principal %L.', p_name), 'Names of principals are unique within a tenant: they are the actors of its events.',
@@ -68,7 +88,9 @@ end
 $$;
 
 -- The principals of the tenant, by name.
-create or replace function tenure.principal_list() returns table (name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamptz, created_by text, keys bigint)
+create or replace function tenure.principal_list() returns table (
+  name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamptz,
+  created_by text, makers text[], keys bigint)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -77,13 +99,18 @@ declare
   v_now    timestamptz := tenure.now();
 begin
   return query
-    select p.name, p.kind, p.email, p.approver_level::integer, p.approval_roles, p.created_at, p.created_by,
+    select p.name, p.kind, p.email, p.approver_level::integer, p.approval_roles, p.created_at, p.created_by, p.makers,
            (select count(*) from tenure.keys k where k.principal_id = p.principal_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now))
       from tenure.principals p
      where p.tenant_id = tenure.principal_home(v_caller)
      order by p.name;
 end
 $$;
+
+-- The roles that a key may have: each is that of the database role tenure_ROLE.
+create or replace function tenure.key_roles() returns text[]
+language sql immutable parallel safe
+as $$ select array['viewer', 'requester', 'producer', 'worker', 'operator', 'approver', 'admin'] $$;
 
 -- Makes a key for a principal. The secret was made by whoever calls, who shows it once and keeps it nowhere; even its digest is not kept here, only a keyed hash of that.
 create or replace function tenure.key_create(
@@ -107,9 +134,11 @@ begin
       format('Make it first: tenure.principal_create(%L, kind).', p_principal));
   end if;
   if coalesce(cardinality(p_roles), 0) = 0 then
-    perform tenure.refuse('value_unknown', 'The key has no role.', 'A key without a role could do nothing.', 'Give one or more of viewer, producer, worker, operator, approver, admin.');
+    perform tenure.refuse('value_unknown', 'The key has no role.', 'A key without a role could do nothing.',
+      format('Give one or more of %s.', array_to_string(tenure.key_roles(), ', ')));
   end if;
-  perform tenure.check_word('value_unknown', 'role', r.role, array['viewer', 'producer', 'worker', 'operator', 'approver', 'admin']) from unnest(p_roles) r (role);
+  perform tenure.check_word('value_unknown', 'role', r.role, tenure.key_roles())
+     from unnest(p_roles) r (role);
   if (p_approver_level is not null) <> ('approver' = any (p_roles)) then
     perform tenure.refuse('arguments_mismatched', 'A level goes with the role approver, and only with it.', 'Approvals have levels; whoever approves does so up to one of them.',
       'Give both, or neither.');
@@ -204,6 +233,9 @@ begin
   end if;
   if v_key.revoked_at is null then
     update tenure.keys k set revoked_at = v_now, revoked_by = v_caller.principal where k.key_id = v_key.key_id;
+    perform tenure.approvers_changed(v_now, array(
+      select p.name from tenure.keys k join tenure.principals p on p.principal_id = k.principal_id
+       where k.key_id = v_key.key_id));
     perform tenure.offers_end(array[v_home], 'infinity');
     perform tenure.emit(v_now, v_home, 'key.revoked', v_caller.principal, null, p_prefix, jsonb_build_object('prefix', p_prefix));
     -- Servers end the streams and waits of the key; those that do not hear this find out within a second.
@@ -263,7 +295,7 @@ begin
   if not exists (select from unnest(v_caller.roles) r (role) where has_function_privilege('tenure_' || r.role, to_regproc('tenure.' || p_function), 'execute')) then
     perform tenure.refuse('not_permitted', format('The key of %s may not do this.', v_caller.principal),
       format('It has the roles %s; this takes one of %s.', array_to_string(v_caller.roles, ', '),
-        (select string_agg(a.role, ', ') from unnest(array['viewer', 'producer', 'worker', 'operator', 'approver', 'admin']) a (role)
+        (select string_agg(a.role, ', ') from unnest(tenure.key_roles()) a (role)
           where has_function_privilege('tenure_' || a.role, to_regproc('tenure.' || p_function), 'execute'))),
       'Use another key, or ask an admin for one.');
   end if;

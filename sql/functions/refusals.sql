@@ -29,7 +29,9 @@ as $$
     ('comment_required', 'TN072'), ('lock_held', 'TN073'), ('lock_unknown', 'TN074'), ('lock_lost', 'TN075'),
     ('rule_unknown', 'TN076'), ('target_unknown', 'TN077'), ('runbook_required', 'TN078'),
     ('evidence_key_missing', 'TN079'), ('parent_cycle', 'TN080'), ('request_key_reused', 'TN081'),
-    ('request_under_way', 'TN082')
+    ('request_under_way', 'TN082'), ('kind_only_by_plan', 'TN083'), ('action_unknown', 'TN084'),
+    ('action_lowered', 'TN085'), ('action_kind_refused', 'TN086'), ('governance_change_unknown', 'TN087'),
+    ('target_type_unknown', 'TN088'), ('anchor_unknown', 'TN089')
 $$;
 
 -- Raises the refusal. Never returns.

@@ -41,7 +41,6 @@ as $$
 declare
   v_now   timestamptz := tenure.now();
   v_new   tenure.schedules;
-  v_slot  tenure.planned_slots;
   v_field text;
   v_value jsonb;
   v_kind  record;
@@ -124,16 +123,8 @@ begin
   if v_new.kind is null then
     perform tenure.refuse('name_blank', 'The schedule names no kind.', 'It starts jobs of one.', 'Name the kind of the jobs.');
   end if;
-  if jsonb_typeof(v_new.payload) = 'object' and v_new.payload ? 'slot' then
-    perform tenure.refuse('payload_forbidden_key', 'The payload has a member "slot".', 'There the job finds which slot it runs for.', 'Call yours otherwise.');
-  end if;
   perform tenure.check_numbers('payload', v_new.payload);
-  -- As it will be enqueued, but for the times.
-  v_slot.plan_time := v_now;
-  v_slot.origin := 'backfill';
-  v_slot.scope_kind := v_new.scope_kind;
-  v_slot.scope_id := v_new.scope_id;
-  perform tenure.check_job('', v_now, tenure.slot_payload(v_new, v_slot)::json, 'slot', v_new.priority, v_now, null, coalesce(v_new.attempts_max, 1), v_new.classification,
+  perform tenure.check_job('', v_now, v_new.payload::json, 'slot', v_new.priority, v_now, null, coalesce(v_new.attempts_max, 1), v_new.classification,
     'job', 'tenure', array[v_new.source_ref, v_new.target_ref, v_new.payload_ref], '{}', null);
   -- Whoever makes a schedule must be allowed to enqueue just that. Two statements: the second sees a lane that the first has made.
   v_lane := tenure.lane_ensure(p_caller, v_new.kind, v_new.executor);

@@ -42,7 +42,8 @@ as $$
       (3, 'executions', 60, 'time limits and windows of executions are not acted on'),
       (4, 'subscriptions', 60, 'subscriptions make no jobs and no deliveries'),
       (5, 'retention', 600, 'finished jobs are not removed and partitions are not made'),
-      (6, 'archive', 600, 'finished executions are not archived')) k (place, service, silent_seconds, effect)
+      (6, 'archive', 600, 'finished executions are not archived'),
+      (7, 'anchor', 600, 'chain heads of executions go into no checkpoint')) k (place, service, silent_seconds, effect)
     left join lateral (
       select max(s.last_run_at) as last_run_at,
              count(*)

@@ -1,17 +1,30 @@
 -- What becomes of slots that are due, and of those whose run ends. Who starts, skips or holds back slots holds their schedule (schedules_run.sql); ends of runs hold none.
 
--- What the job of a slot finds in its payload. A run by hand has its moment to the microsecond.
-create or replace function tenure.slot_payload(p_schedule tenure.schedules, p_slot tenure.planned_slots) returns jsonb
+-- What the job of a slot knows of it: written beside the payload, where no producer writes. A run by hand has
+-- its moment to the microsecond.
+create or replace function tenure.slot_origin(
+  p_schedule tenure.schedules, p_slot tenure.planned_slots) returns jsonb
 language sql stable
 as $$
-  select case when jsonb_typeof(p_schedule.payload) = 'object' then p_schedule.payload || jsonb_build_object('slot', jsonb_build_object(
-      'schedule', p_schedule.name,
-      'plan_time', to_char(p_slot.plan_time at time zone 'UTC',
-                     case when p_slot.plan_time = date_trunc('second', p_slot.plan_time)
-                       then 'YYYY-MM-DD"T"HH24:MI:SS"Z"' else 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' end),
-      'scope_kind', p_slot.scope_kind, 'scope_id', p_slot.scope_id,
-      'origin', p_slot.origin))
-    else p_schedule.payload end
+  select jsonb_build_object('slot', jsonb_build_object(
+    'schedule', p_schedule.name,
+    'plan_time', to_char(p_slot.plan_time at time zone 'UTC',
+                   case when p_slot.plan_time = date_trunc('second', p_slot.plan_time)
+                     then 'YYYY-MM-DD"T"HH24:MI:SS"Z"' else 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' end),
+    'scope_kind', p_slot.scope_kind, 'scope_id', p_slot.scope_id,
+    'origin', p_slot.origin))
+$$;
+
+-- In one sentence, for the timeline of a job.
+create or replace function tenure.origin_words(p_origin jsonb) returns text
+language sql immutable
+as $$
+  select case
+    when p_origin ? 'step' then
+      format('step %s of execution %s', p_origin #>> '{step,step_id}', p_origin #>> '{step,execution_id}')
+    when p_origin ? 'slot' then
+      format('slot %s of schedule %s', p_origin #>> '{slot,plan_time}', p_origin #>> '{slot,schedule}')
+  end
 $$;
 
 create or replace function tenure.pause_words(p_schedule tenure.schedules) returns text
@@ -141,20 +154,21 @@ begin
   p_caller.scope := 'tenant';
   begin
     perform tenure.check_gate(p_tenant_id, 'queue.job_substrate.enabled');
-    select array_agg(s.kind order by p.slot_id) as kinds, array_agg(tenure.slot_payload(s, p)::json order by p.slot_id) as payloads,
+    select array_agg(s.kind order by p.slot_id) as kinds, array_agg(s.payload::json order by p.slot_id) as payloads,
            array_agg('slot ' || p.slot_id order by p.slot_id) as keys, array_agg(s.executor order by p.slot_id) as executors, array_agg(s.priority::integer order by p.slot_id) as priorities,
            array_agg(s.source_ref order by p.slot_id) as source_refs, array_agg(s.target_ref order by p.slot_id) as target_refs, array_agg(s.payload_ref order by p.slot_id) as payload_refs,
            array_agg(s.classification order by p.slot_id) as classifications, array_agg(s.attempts_max::integer order by p.slot_id) as attempts_max,
            array_agg('tenure.schedule'::text order by p.slot_id) as source_systems,
            case when bool_or(s.run_timeout_seconds is not null) then array_agg(s.run_timeout_seconds order by p.slot_id) end as run_timeouts,
-           array_agg(s.backoff_base_seconds order by p.slot_id) as backoffs, array_agg(case s.reentry when 'refused' then 'fail' end order by p.slot_id) as on_lost
+           array_agg(s.backoff_base_seconds order by p.slot_id) as backoffs, array_agg(case s.reentry when 'refused' then 'fail' end order by p.slot_id) as on_lost,
+           array_agg(tenure.slot_origin(s, p) order by p.slot_id) as origins
       into v_jobs
       from tenure.planned_slots p
       join tenure.schedules s on s.schedule_id = p.schedule_id
      where p.slot_id = any (p_slot_ids);
     v_new := tenure.enqueue_batch(p_caller, tenure.tuning(p_tenant_id), p_now, v_jobs.kinds, v_jobs.payloads, v_jobs.keys, v_jobs.executors, v_jobs.priorities, null, null,
       v_jobs.source_refs, v_jobs.target_refs, v_jobs.payload_refs, v_jobs.classifications, v_jobs.attempts_max, null, null, null, null, null, null, null, v_jobs.source_systems, null, null,
-      v_jobs.run_timeouts, v_jobs.backoffs, v_jobs.on_lost);
+      v_jobs.run_timeouts, v_jobs.backoffs, v_jobs.on_lost, p_origins => v_jobs.origins);
     if v_new.unmade <> '{}' then
       perform tenure.refuse('key_taken', 'Another job has the key of the slot.', 'Keys that begin with "slot" and a number are for slots.', 'Cancel that job.');
     end if;

@@ -194,6 +194,8 @@ begin
   values (p_login, v_tenant, p_principal, p_executors, p_kinds, p_payload_access, v_now, v_caller.principal, tenure.makers_now(v_caller))
   on conflict (login) do update set tenant_id = excluded.tenant_id, principal = excluded.principal, executors = excluded.executors, kinds = excluded.kinds,
     payload_access = excluded.payload_access, bound_at = excluded.bound_at, bound_by = excluded.bound_by, makers = excluded.makers;
+  delete from tenure.unbound_logins u where u.login = p_login;
+  perform tenure.approvers_changed(v_now, null);
   -- What the login offers, it offers with the rights it had.
   perform tenure.offers_end(array[v_tenant, v_bound], 'infinity');
   perform tenure.emit(v_now, v_tenant, 'login.bound', v_caller.principal, null, p_login,
@@ -223,6 +225,11 @@ begin
     perform tenure.refuse('login_unbound', format('The login %L has no binding to take back here.', p_login),
       'It has none, or it belongs to another tenant.', 'See who is bound with the installation''s operator.');
   end if;
+  insert into tenure.unbound_logins (login, tenant_id, unbound_at, unbound_by, makers)
+  values (p_login, v_tenant, v_now, v_caller.principal, tenure.makers_now(v_caller))
+  on conflict (login) do update set tenant_id = excluded.tenant_id, unbound_at = excluded.unbound_at,
+    unbound_by = excluded.unbound_by, makers = excluded.makers;
+  perform tenure.approvers_changed(v_now, null);
   perform tenure.offers_end(array[v_tenant], 'infinity');
   perform tenure.emit(v_now, v_tenant, 'login.unbound', v_caller.principal, null, p_login, jsonb_build_object('login', p_login));
   return jsonb_build_object('login', p_login, 'unbound', true);

@@ -14,7 +14,9 @@ select j.tenant_id, j.job_id, j.kind as job_kind, j.event_domain, p.state, j.sou
        j.correlation_id, j.causation_event as causation_event_id, j.parent_job_id, j.workflow_id, j.replay_of, p.result_ref,
        (select coalesce(e.error_message, e.error_code) from tenure.attempts e where e.job_id = j.job_id and (e.error_code is not null or e.error_message is not null) order by e.run desc limit 1) as last_error,
        (select e.ended_at from tenure.attempts e where e.job_id = j.job_id and (e.error_code is not null or e.error_message is not null) order by e.run desc limit 1) as last_error_at,
-       j.created_at, coalesce(p.updated_at, j.created_at) as updated_at
+       j.created_at, coalesce(p.updated_at, j.created_at) as updated_at,
+       (j.origin -> 'step') || jsonb_strip_nulls(jsonb_build_object('target_ref', j.target_ref)) as step,
+       j.origin -> 'slot' as slot
   from (
     select w.job_id, w.state, w.due as scheduled_at, null::timestamptz as picked_at, null::timestamptz as started_at, null::timestamptz as finished_at,
            null::text as lease_owner, null::timestamptz as lease_until, w.attempts::integer as attempts, null::text as result_ref,

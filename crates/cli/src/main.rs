@@ -4,6 +4,7 @@ mod cli;
 mod connect;
 mod dev;
 mod errors;
+mod evidence_key;
 mod http;
 mod logs;
 mod output;

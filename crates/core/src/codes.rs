@@ -151,6 +151,13 @@ codes! {
     PARENT_CYCLE               "parent_cycle"               Some("TN080"), 422, EXIT_REFUSED,              "A job would be its own ancestor.";
     REQUEST_KEY_REUSED         "request_key_reused"         Some("TN081"), 422, EXIT_REFUSED,              "The Idempotency-Key was used for another request.";
     REQUEST_UNDER_WAY          "request_under_way"          Some("TN082"), 409, EXIT_REFUSED,              "A request with this Idempotency-Key is being carried out.";
+    KIND_ONLY_BY_PLAN          "kind_only_by_plan"          Some("TN083"), 403, EXIT_REFUSED,              "Only plans make jobs of this kind.";
+    ACTION_UNKNOWN             "action_unknown"             Some("TN084"), 404, EXIT_NOT_FOUND,            "No action is registered under this name.";
+    ACTION_LOWERED             "action_lowered"             Some("TN085"), 422, EXIT_REFUSED,              "The plan says less than its action demands.";
+    ACTION_KIND_REFUSED        "action_kind_refused"        Some("TN086"), 422, EXIT_REFUSED,              "A job of this kind may not carry the action.";
+    GOVERNANCE_CHANGE_UNKNOWN  "governance_change_unknown"  Some("TN087"), 404, EXIT_NOT_FOUND,            "There is no such proposed change.";
+    TARGET_TYPE_UNKNOWN        "target_type_unknown"        Some("TN088"), 404, EXIT_NOT_FOUND,            "No target type is registered under this name.";
+    ANCHOR_UNKNOWN             "anchor_unknown"             Some("TN089"), 404, EXIT_NOT_FOUND,            "There is no such checkpoint, or none covers this execution.";
     SCHEMA_MISSING             "schema_missing"             None,          503, EXIT_SCHEMA,               "The database has no Tenure schema.";
     SCHEMA_TOO_OLD             "schema_too_old"             None,          503, EXIT_SCHEMA,               "The schema is older than this program supports.";
     SCHEMA_TOO_NEW             "schema_too_new"             None,          503, EXIT_SCHEMA,               "The schema is newer than this program supports.";

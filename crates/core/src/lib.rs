@@ -13,6 +13,7 @@
 //! | when does a schedule have its slots? | [`rhythm`] |
 //! | what is a plan, and what is its hash? | [`plan`] |
 //! | how is an execution proved, and how is the proof checked? | [`evidence`] |
+//! | which checkpoints outside the database cover it? | [`anchor`] |
 //! | what may a payload hold? | [`payload`] |
 //! | what is hidden in an error text? | [`masking`] |
 //! | which refusals exist? | [`codes`] |
@@ -24,6 +25,7 @@
 //! | what does an API key look like? | [`api_key`] |
 //! | which trace does a request belong to? | [`traceparent`] |
 
+pub mod anchor;
 pub mod api_key;
 pub mod backoff;
 pub mod codes;

@@ -121,12 +121,18 @@ limits! {
     PLAN_STEPS_MAX: usize = 1000, "plan_steps_max";
     /// Steps that one step needs.
     NEEDS_MAX: usize = 100, "needs_max";
+    /// Sections of one plan.
+    PLAN_SECTIONS_MAX: usize = 100, "plan_sections_max";
+    /// Steps of one section.
+    SECTION_STEPS_MAX: usize = 100, "section_steps_max";
     /// Roles that a plan asks to be approved by.
     APPROVAL_ROLES_MAX: usize = 10, "approval_roles_max";
     /// The highest approval level.
     APPROVAL_LEVEL_MAX: i64 = 3, "approval_level_max";
     /// The longest that a step may run: one day.
     STEP_TIMEOUT_SECONDS_MAX: i64 = 86_400, "step_timeout_seconds_max";
+    /// The longest that a plan lets its execution take: seven days.
+    EXECUTION_TIMEOUT_SECONDS_MAX: i64 = 604_800, "execution_timeout_seconds_max";
     /// Characters of what a step says about undoing it.
     COMPENSATION_NOTE_CHARS_MAX: usize = 2000, "compensation_note_chars_max";
     /// Characters of a lock's key.
@@ -141,4 +147,6 @@ limits! {
     STEP_PROGRESS_LINES_MAX: i64 = 100, "step_progress_lines_max";
     /// How long a request to the server waits for a lock before it is answered with `busy_try_again`, in milliseconds.
     REQUEST_LOCK_WAIT_MS_MAX: i64 = 2000, "request_lock_wait_ms_max";
+    /// Leaves of one checkpoint; where more executions have changed, several follow each other.
+    ANCHOR_LEAVES_MAX: i64 = 1000, "anchor_leaves_max";
 }

@@ -168,7 +168,7 @@ fn of_answer(answer: &DbError) -> Refusal {
             codes::NOT_PERMITTED,
             "The database login may not do this.",
             told,
-            "Use a login with the right role (tenure_producer, tenure_worker, tenure_operator, tenure_admin), or have it granted.",
+            "Use a login with the right role (tenure_requester, tenure_producer, tenure_worker, tenure_operator, tenure_admin), or have it granted.",
         )
     } else if *state == SqlState::UNIQUE_VIOLATION && is_job_id(answer) {
         Refusal::new(

@@ -11,12 +11,6 @@ use uuid::Uuid;
 
 use crate::store::Timestamp;
 
-/// Fencing numbers of two acquisitions of a lock lie this far apart; the runs of one lie between.
-const RUNS_PER_FENCE: i64 = 1 << 20;
-
-/// Who enqueues the jobs of steps. No principal has this name.
-const ENQUEUED_BY: &str = "execution";
-
 /// An execution, how far it is, and what it waits for.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
@@ -107,9 +101,10 @@ pub struct ApprovalState {
     pub plan_hash: String,
 }
 
-/// Which step of which execution a job runs for: the member `step` of its payload, and what goes with it. In a worker, see
-/// [`Context::step`](crate::worker::Context::step).
+/// Which step of which execution a job runs for, as the database wrote it with the job: what the payload says means nothing
+/// here. In a worker, see [`Context::step`](crate::worker::Context::step).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct StepInfo {
     /// The execution.
@@ -120,6 +115,8 @@ pub struct StepInfo {
     pub step_number: i32,
     /// What is to be done.
     pub action: String,
+    /// The class that was approved: `read`, `modify` or `deploy`.
+    pub action_class: String,
     /// What kind of thing it is done to.
     pub target_type: String,
     /// Which one.
@@ -127,61 +124,17 @@ pub struct StepInfo {
     pub target_ref: String,
     /// The SHA-256 of the plan that was approved.
     pub plan_hash: String,
-    /// The number of the lock's acquisition; none: the step locks nothing. [`StepInfo::fence`] is what a target compares.
-    #[serde(rename = "fence")]
-    acquisition: Option<i64>,
-    /// Which run of the job this is.
-    #[serde(default)]
-    run: i32,
+    /// The fencing number of its run, between two runs that of the last; none: the step locks nothing. See [`StepInfo::fence`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fence: Option<i64>,
 }
 
 impl StepInfo {
-    /// Reads it from a job; none: no execution enqueued it, whatever its payload says.
-    pub(crate) fn of(job: &crate::store::jobs::ClaimedJob) -> Option<StepInfo> {
-        #[derive(Deserialize)]
-        struct Planned {
-            step: StepInfo,
-        }
-        if job.enqueued_by != ENQUEUED_BY {
-            return None;
-        }
-        let Planned { mut step } = job.payload.read().ok()?;
-        step.target_ref = job.target_ref.clone().unwrap_or_default();
-        step.run = job.run;
-        Some(step)
-    }
-
-    /// The fencing number of this run for its target: greater than that of any run that held the target before. A target
-    /// that remembers the greatest it has seen, and refuses smaller ones, is safe from a worker that was believed dead.
-    /// None: the step locks nothing.
+    /// The fencing number of this run: greater than that of every run, and of every lock taken by hand, that could act on the
+    /// target before. It is the same number everywhere: here, in `tenure job show`, `tenure lock list`, `tenure execution steps`
+    /// and the line `step_started` of the timeline. A target that remembers the greatest it has seen, and refuses smaller ones,
+    /// is safe from a worker that was believed dead. None: the step locks nothing.
     pub fn fence(&self) -> Option<i64> {
-        self.acquisition
-            .map(|fence| fence * RUNS_PER_FENCE + i64::from(self.run))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_later_run_or_acquisition_has_the_greater_fence() {
-        let fence = |acquisition: Option<i64>, run: i32| {
-            let step = StepInfo {
-                execution_id: Uuid::nil(),
-                step_id: "a".to_owned(),
-                step_number: 1,
-                action: "restart".to_owned(),
-                target_type: "host".to_owned(),
-                target_ref: "web-1".to_owned(),
-                plan_hash: String::new(),
-                acquisition,
-                run,
-            };
-            step.fence()
-        };
-        assert_eq!(fence(None, 1), None);
-        assert!(fence(Some(7), 1) < fence(Some(7), 2));
-        assert!(fence(Some(7), 1000) < fence(Some(8), 1));
+        self.fence
     }
 }

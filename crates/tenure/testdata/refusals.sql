@@ -11,6 +11,10 @@ perform tenure.kind_set('mail.send', '{}');
 perform tenure.config_set('queue.kind.strict', 'true');
 perform tenure.job_enqueue('mail.sned');
 
+-- code: kind_only_by_plan
+perform tenure.kind_set('service.restart', '{"only_by_plan": true}');
+perform tenure.job_enqueue('service.restart');
+
 -- code: name_blank
 perform tenure.job_enqueue(' ');
 
@@ -264,6 +268,23 @@ perform tenure.lock_renew(array['host:web-1'], array[(v -> 'locks' -> 0 ->> 'fen
 -- code: rule_unknown
 perform tenure.approval_rule_delete('night');
 
+-- code: action_unknown
+perform tenure.action_delete('service.*');
+
+-- code: action_lowered
+perform tenure.action_set('drain', '{"action_class": "deploy", "level_min": 2}');
+perform tenure.execution_submit(plan);
+
+-- code: action_kind_refused
+perform tenure.action_set('drain', '{"action_class": "modify", "kinds": ["service.restart"]}');
+perform tenure.execution_submit(plan);
+
+-- code: governance_change_unknown
+perform tenure.governance_change_decide('0193f5a0-0000-7000-8000-000000000000', 'approve');
+
+-- code: target_type_unknown
+perform tenure.target_type_delete('host');
+
 -- code: target_unknown
 perform tenure.config_set('executions.targets.strict', 'true');
 perform tenure.execution_submit(plan);
@@ -314,3 +335,6 @@ perform tenure.schedule_backfill('nightly',
 -- code: parent_cycle
 u := tenure.id_floor(tenure.now());
 perform tenure.job_enqueue('mail.send', p_job_id => u, p_parent_job_id => u);
+
+-- code: anchor_unknown
+perform tenure.anchor_show(7);

@@ -6,6 +6,7 @@ use tenure::store::approvals::{self, ApprovalRule};
 use tenure_core::{Refusal, codes};
 use uuid::Uuid;
 
+use super::governance::changed;
 use crate::connect::Session;
 use crate::errors::{Outcome, refuse};
 use crate::output::{Column, Format, json_of, shown};
@@ -252,7 +253,7 @@ impl Rule {
                 let sentence = format!(
                     "The rule {name} holds from now on; what was submitted before keeps its own. `tenure execution preview FILE` shows what it means."
                 );
-                session.out.done(&sentence, &set, &["name"])
+                changed(&session, &sentence, &set)
             }
             Rule::Delete { name } => {
                 let done = session
@@ -261,7 +262,7 @@ impl Rule {
                     })
                     .await?;
                 let sentence = format!("The rule {name} is no more; what was submitted under it keeps it.");
-                session.out.done(&sentence, &done, &["name"])
+                changed(&session, &sentence, &done)
             }
         }
     }
@@ -291,6 +292,9 @@ fn matches(rule: &ApprovalRule) -> Outcome<String> {
     let rule = json_of(rule)?;
     let words = [
         ("", "action_classes"),
+        ("action ", "actions"),
+        ("kind ", "kinds"),
+        ("executor ", "executors"),
         ("type ", "target_types"),
         ("target ", "target_refs"),
         ("sla ", "sla_classes"),

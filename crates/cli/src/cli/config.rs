@@ -24,6 +24,9 @@ const LIST: &[Column] = &[
     Column("MEANING", "description"),
 ];
 
+/// Whether a plan's own word counts for actions without a registration.
+const ACTIONS_OPEN: &str = "executions.actions.open";
+
 const EXPLAIN: &[Column] = &[
     Column("KEY", "key"),
     Column("VALUE", "value"),
@@ -128,7 +131,7 @@ impl Set {
                     for_every_tenant(tx).await?;
                 }
                 let answer = config::config_set(tx, &self.key, value.as_ref(), behalf).await?;
-                if self.installation && value.is_some() {
+                if self.installation && value.is_some() && answer["pending"] != true {
                     check_installation(tx, std::slice::from_ref(&self.key)).await?;
                 }
                 Ok(answer)
@@ -136,11 +139,28 @@ impl Set {
             .await?;
         let part = |field: &str| shown("", &answer[field]);
         let sentence = format!("{} is {} (was {}).", part("key"), part("value"), part("old"));
+        if answer["pending"] == true {
+            return super::governance::changed(&session, &sentence, &answer);
+        }
         match session.out.format {
             Format::Quiet => Ok(()),
             _ => session.out.done(&sentence, &answer, &[]),
         }
     }
+}
+
+/// Open mode, for databases to try things in: an action without a registration is what the plan says it is.
+pub(crate) async fn open_actions(session: &mut Session) -> Outcome {
+    session
+        .transaction(async |tx| {
+            for_every_tenant(tx).await?;
+            // One that is open stays as it is: a change is an event, and this is none.
+            if config::config_get(tx, ACTIONS_OPEN).await? != true {
+                config::config_set(tx, ACTIONS_OPEN, Some(&json!(true)), None).await?;
+            }
+            Ok(())
+        })
+        .await
 }
 
 /// A login that is not trusted with the installation stays in its own tenant, silently: it learns so, and nothing changes.

@@ -39,7 +39,7 @@ impl Init {
         let report = migrate::apply(&url, out, &Default::default()).await?;
         let mut session = place.session_at(&url, out).await?;
         let gates = gate::open_all(&mut session).await?;
-        let evidence_key = ensure_evidence_key(&mut session).await?;
+        let evidence_key = ensure_evidence_key(&mut session, &Default::default()).await?;
         let first = self.first_key(&mut session, out).await?;
         if out.format == Format::People {
             out.text(&migrate::sentence(&report))?;

@@ -59,7 +59,7 @@ pub(crate) struct Create {
     /// Where to write to it
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
-    /// What it may do: viewer, producer, worker, operator, approver or admin; may be given several times
+    /// What it may do: viewer, requester, producer, worker, operator, approver or admin; may be given several times
     #[arg(long = "role", value_name = "ROLE", required = true)]
     roles: Vec<String>,
     /// Up to which level it approves, for the role approver
@@ -259,7 +259,7 @@ pub(crate) async fn first_key(session: &mut Session) -> Outcome<Option<ApiKey>> 
             principal: "admin".to_owned(),
             kind: Some("human".to_owned()),
             email: None,
-            roles: ["admin", "operator", "producer", "worker", "viewer"]
+            roles: ["admin", "operator", "requester", "producer", "worker", "viewer"]
                 .map(str::to_owned)
                 .to_vec(),
             approver_level: None,

@@ -20,6 +20,7 @@ const LIST: &[Column] = &[
     Column("TIMEOUT", "run_timeout_seconds"),
     Column("EXHAUSTED", "on_exhausted"),
     Column("LIMIT", "concurrency_max"),
+    Column("ONLY BY PLAN", "only_by_plan"),
     Column("PAUSED", "paused_at"),
     Column("DESCRIPTION", "description"),
 ];
@@ -32,6 +33,8 @@ const FIRST: &[&str] = &[
     "paused_at",
     "paused_by",
     "pause_note",
+    "only_by_plan",
+    "waiting_without_plan",
     "concurrency_max",
     "attempts_max",
     "lease_seconds",
@@ -109,6 +112,9 @@ pub(crate) struct Set {
     /// Jobs of it that are held at once, over all workers; no limit: --default concurrency_max
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     concurrency_max: Option<Number>,
+    /// Refuse every job of it that is not a step of a plan; no longer: --only-by-plan=false
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    only_by_plan: Option<bool>,
     /// How long a job keeps its idempotency key after its end; until its end: --default key_keep_seconds
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     key_keep_seconds: Option<Number>,
@@ -230,6 +236,9 @@ impl Set {
             if let Some(number) = Number::read_option(number.as_ref(), field)? {
                 policy.insert(field.to_owned(), Value::from(number));
             }
+        }
+        if let Some(only_by_plan) = self.only_by_plan {
+            policy.insert("only_by_plan".to_owned(), Value::from(only_by_plan));
         }
         Ok(Value::Object(policy))
     }

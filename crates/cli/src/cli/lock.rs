@@ -18,6 +18,7 @@ const LIST: &[Column] = &[
     Column("HELD BY", "owner"),
     Column("EXECUTION", "execution_id"),
     Column("STEP", "step_id"),
+    Column("SECTION", "section"),
     Column("SINCE", "acquired_at"),
     Column("EXPIRES", "expires_at"),
     Column("WAITERS", "waiters"),

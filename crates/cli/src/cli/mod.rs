@@ -1,5 +1,6 @@
 //! The commands, one file per noun.
 
+mod action;
 mod approval;
 mod bench;
 mod completions;
@@ -13,6 +14,7 @@ mod evidence;
 mod execution;
 mod executor;
 mod gate;
+mod governance;
 mod health;
 mod init;
 mod job;
@@ -30,6 +32,7 @@ mod schedule;
 mod serve;
 mod subscription;
 mod sweep;
+mod target_type;
 mod tenant;
 mod timeout_policy;
 
@@ -45,6 +48,7 @@ use crate::logs;
 use crate::output::{Format, Output};
 use crate::remote::{Reach, reach_of};
 
+pub(crate) use config::open_actions;
 pub(crate) use errors::page as error_page;
 pub(crate) use evidence::ensure_evidence_key;
 pub(crate) use gate::open_all as open_all_gates;
@@ -208,6 +212,15 @@ enum Command {
     /// What is to be approved, who decided, and the rules about who must
     #[command(subcommand)]
     Approval(approval::Approval),
+    /// Registered actions: what they are, and the least that their steps must have
+    #[command(subcommand)]
+    Action(action::Action),
+    /// Types of targets, and how their references are compared
+    #[command(subcommand)]
+    TargetType(target_type::TargetType),
+    /// Changes of actions, rules and governed settings that wait for a second admin
+    #[command(subcommand)]
+    Governance(governance::Governance),
     /// Locks on targets: who holds them, and who waits
     #[command(subcommand)]
     Lock(lock::Lock),
@@ -285,7 +298,7 @@ impl Cli {
             Command::Private(command) => command.run().await,
             Command::Bench(command) => command.run(place, out).await,
             Command::Psql(command) => command.run(place).await,
-            Command::Plan(command) => command.run(out),
+            Command::Plan(command) => command.run(place, out).await,
             Command::Evidence(command) => command.run(place, out).await,
             Command::Errors(command) => command.run(out),
             Command::Completions(command) => command.run(out),
@@ -299,6 +312,9 @@ impl Cli {
             Command::Schedule(command) => command.run(place, out).await,
             Command::Execution(command) => command.run(place.session(out).await?).await,
             Command::Approval(command) => command.run(place.session(out).await?).await,
+            Command::Action(command) => command.run(place.session(out).await?).await,
+            Command::TargetType(command) => command.run(place.session(out).await?).await,
+            Command::Governance(command) => command.run(place.session(out).await?).await,
             Command::Lock(command) => command.run(place.session(out).await?).await,
             Command::TimeoutPolicy(command) => command.run(place.session(out).await?).await,
             Command::Executor(command) => command.run(place.session(out).await?).await,

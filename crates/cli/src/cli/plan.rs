@@ -1,15 +1,19 @@
-//! `tenure plan`: a plan before it is submitted. Nobody is asked, neither a database nor a server.
+//! `tenure plan`: a plan before it is submitted. Only `show --applied` asks a database or a server.
 
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
+use tenure::store::executions;
 use tenure_core::limits::PLAN_SUBMITTED_BYTES_MAX;
-use tenure_core::plan::{ActionClass, CriticalPath, Plan as Document};
+use tenure_core::plan::{ActionClass, CriticalPath, Plan as Document, Section};
 use tenure_core::{Refusal, codes, priority};
 
+use super::execution::{applied, level_in_words};
+use crate::connect::Place;
 use crate::errors::Outcome;
-use crate::output::{Column, Format, Output, json_of, printable};
+use crate::output::{Column, Format, Output, json_of, printable, shown};
+use crate::remote;
 use crate::values::{document, short};
 
 const EXAMPLE: &str = "\
@@ -18,6 +22,9 @@ Example:
 
 /// Steps of the critical path that are named; of a longer one the middle is left out.
 const PATH_STEPS_SHOWN: usize = 9;
+/// The file alone does not say it.
+const LEVEL_NOTE: &str =
+    "The class, level and lock that apply are decided where it is submitted: --applied asks for them.";
 /// Needs of one step that are named.
 const NEEDS_SHOWN: usize = 5;
 
@@ -55,6 +62,12 @@ const MORE: &[Column] = &[
 
 const LOCKS: &[Column] = &[Column("LOCK", "lock_target"), Column("ONE AT A TIME", "steps")];
 
+const SECTIONS: &[Column] = &[
+    Column("SECTION", "section"),
+    Column("HOLDS", "lock_target"),
+    Column("FROM FIRST TO LAST", "steps"),
+];
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plan {
     /// Say whether it is a plan, or what is wrong and where
@@ -63,7 +76,7 @@ pub(crate) enum Plan {
     Hash(PlanFile),
     /// Show what it says, with what goes without saying: steps by level, limits, locks
     #[command(after_help = EXAMPLE)]
-    Show(PlanFile),
+    Show(Show),
     /// Print the JSON Schema of plans: every field, with its type and its limits
     Schema,
 }
@@ -77,15 +90,59 @@ pub(crate) struct PlanFile {
     file: String,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    file: PlanFile,
+    /// Ask the database or the server which class, level and lock apply to each step, and which registered action and rule
+    /// say so
+    #[arg(long)]
+    applied: bool,
+}
+
 impl Plan {
-    pub(super) fn run(self, out: Output) -> Outcome {
+    pub(super) async fn run(self, place: Place, out: Output) -> Outcome {
         match self {
             Plan::Check(file) => check(&file, out),
             Plan::Hash(file) => hash(&file.read()?, out),
-            Plan::Show(file) => show(&file.read()?, out),
+            Plan::Show(Show { file, applied: false }) => {
+                show(&file.read()?, out)?;
+                out.note(LEVEL_NOTE);
+                Ok(())
+            }
+            Plan::Show(Show { file, applied: true }) => show_applied(&file.read()?, place, out).await,
             Plan::Schema => out.text(SCHEMA.trim_end()),
         }
     }
+}
+
+/// Shows the plan, and what applies to its steps where it would be submitted.
+async fn show_applied(plan: &Document, place: Place, out: Output) -> Outcome {
+    let mut session = place.session(out).await?;
+    let mut preview = session
+        .ask(remote::execution_preview(plan, None), async |tx| {
+            executions::execution_preview(tx, plan, None).await
+        })
+        .await?;
+    if out.format != Format::People {
+        return out.object(&preview, &[], &["approval_level"]);
+    }
+    show(plan, out)?;
+    let mut steps = preview["steps"].take();
+    let steps = steps.as_array_mut().map(std::mem::take).unwrap_or_default();
+    let rows: Vec<Value> = steps
+        .into_iter()
+        .map(|mut step| {
+            applied::for_people(&mut step);
+            step
+        })
+        .collect();
+    out.text(&format!(
+        "\nThe level that applies: {}; rule {}",
+        level_in_words(&preview["approval_level"]),
+        shown("", &preview["rule"])
+    ))?;
+    out.list(applied::APPLIED, &rows, &[], "")
 }
 
 impl PlanFile {
@@ -118,6 +175,7 @@ fn check(file: &PlanFile, out: Output) -> Outcome {
         "target_count": plan.targets().len(),
         "level_count": levels,
         "action_classes": classes(&plan),
+        "warnings": plan.time_warning().as_slice(),
     });
     let name = if file.file == "-" { "The plan" } else { &file.file };
     let sentence = format!(
@@ -127,9 +185,13 @@ fn check(file: &PlanFile, out: Output) -> Outcome {
         counted(plan.canonical().len(), "byte")
     );
     match out.format {
-        Format::Quiet => out.text("valid"),
-        _ => out.done(&sentence, &answer, &[]),
+        Format::Quiet => out.text("valid")?,
+        _ => out.done(&sentence, &answer, &[])?,
     }
+    if let Some(warning) = plan.time_warning() {
+        out.note(&warning);
+    }
+    Ok(())
 }
 
 fn hash(plan: &Document, out: Output) -> Outcome {
@@ -162,6 +224,7 @@ pub(super) fn show(plan: &Document, out: Output) -> Outcome {
             });
             head["steps"] = Value::from(steps);
             head["shared_locks"] = Value::from(shared_locks(plan));
+            head["sections"] = Value::from(sections(plan));
             return out.json(&head);
         }
         Format::People => {}
@@ -188,6 +251,11 @@ pub(super) fn show(plan: &Document, out: Output) -> Outcome {
         out.text("")?;
         out.list(LOCKS, &locks, &[], "")?;
     }
+    let sections = sections(plan);
+    if !sections.is_empty() {
+        out.text("")?;
+        out.list(SECTIONS, &sections, &[], "")?;
+    }
     Ok(())
 }
 
@@ -209,6 +277,7 @@ fn head(plan: &Document) -> Value {
         "runbook_ref": plan.runbook_ref(),
         "correlation_id": plan.correlation_id(),
         "generator": plan.generator(),
+        "timeout_seconds": plan.timeout_seconds(),
     })
 }
 
@@ -226,6 +295,9 @@ fn for_people(mut step: Value) -> Value {
     let text = |value: &Value| value.as_str().map(printable).unwrap_or_default();
     step["target"] = json!(format!("{} {}", text(&step["target_type"]), text(&step["target_ref"])));
     step["timeout"] = json!(step["timeout_seconds"].as_i64().map_or("policy".to_owned(), short));
+    if step["action_class"].is_null() {
+        step["action_class"] = json!("registered");
+    }
     if step["attempts_max"].is_null() {
         step["attempts_max"] = json!("kind");
     }
@@ -260,6 +332,15 @@ fn shared_locks(plan: &Document) -> Vec<Value> {
         .collect()
 }
 
+/// What each section holds, and across which steps.
+fn sections(plan: &Document) -> Vec<Value> {
+    let shown = |section: &Section| {
+        let target = section.steps.first().and_then(|at| plan.steps()[*at].lock_target());
+        json!({"section": section.id, "lock_target": target, "steps": ids(plan, &section.steps)})
+    };
+    plan.sections().iter().map(shown).collect()
+}
+
 fn classes(plan: &Document) -> Value {
     let counts = ActionClass::ALL
         .iter()
@@ -275,6 +356,8 @@ fn counted_steps(plan: &Document) -> String {
             0 => None,
             count => Some(format!("{count} {class}")),
         });
+    let unsaid = plan.steps().iter().filter(|step| step.action_class.is_none()).count();
+    let classes = classes.chain((unsaid > 0).then(|| format!("{unsaid} as registered")));
     format!(
         "{} ({}) on {}",
         counted(plan.steps().len(), "step"),

@@ -19,6 +19,7 @@ const LIST: &[Column] = &[
     Column("KEYS", "keys"),
     Column("MADE", "created_at"),
     Column("BY", "created_by"),
+    Column("MAKERS", "makers"),
 ];
 
 #[derive(Debug, Subcommand)]
@@ -54,6 +55,9 @@ pub(crate) struct Set {
     /// A role in which it approves; may be given several times, and takes the place of those it had
     #[arg(long = "approval-role", value_name = "ROLE")]
     roles: Vec<String>,
+    /// Vouch for it as it is then, in place of those who registered or changed it: they can have their plans approved by it
+    #[arg(long)]
+    confirm: bool,
 }
 
 impl Principal {
@@ -94,6 +98,9 @@ impl Set {
         }
         if !self.roles.is_empty() {
             spec.insert("approval_roles".to_owned(), json!(self.roles));
+        }
+        if self.confirm {
+            spec.insert("confirm".to_owned(), json!(true));
         }
         let (name, spec) = (&self.name, Value::Object(spec));
         let set = session

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
-use tenure::services::reaper;
+use tenure::services::{AnchorFile, reaper};
 use tenure::zones;
 use tenure_core::codes;
 use tokio::net::TcpListener;
@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use super::ensure_evidence_key;
 use crate::connect::Place;
 use crate::errors::{Outcome, refuse};
+use crate::evidence_key;
 use crate::http::{self, Certificates, HEALTH_CONNECTIONS, Limits, Manners, Pools, Server};
 use crate::logs;
 use crate::output::{Format, Output};
@@ -63,12 +64,16 @@ impl Serve {
             Some(_) => Stop::listen_but_for_hang_up()?,
             None => Stop::listen()?,
         };
+        let key = evidence_key::source(settings.text("evidence_key_file"))?;
         let place = place.configured(settings.database_of_file());
         let url = place.url().await?;
         // Refuses a schema that this program cannot work with.
         let mut session = place.session_at(&url, out).await?;
-        if let Some(key_id) = ensure_evidence_key(&mut session).await? {
-            tracing::info!(key_id, "made a key that signs evidence");
+        if let Some(key_id) = ensure_evidence_key(&mut session, &key).await? {
+            match key.is_outside() {
+                true => tracing::warn!(key_id, "evidence is signed with a key outside the database from now on"),
+                false => tracing::info!(key_id, "made a key that signs evidence"),
+            }
         }
         session.sql(async |tx| reaper::notice_restore(tx).await).await?;
         drop(session);
@@ -101,7 +106,12 @@ impl Serve {
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
         if !settings.value::<bool>("no_services")? {
-            services.spawn(tenure::services::run(pool.clone(), closed(ended.clone())));
+            let outside = tenure::services::Settings {
+                key: key.clone(),
+                anchor_file: settings.text("anchor_file").map(anchor_file).transpose()?,
+            };
+            let running = tenure::services::run_with(pool.clone(), outside, closed(ended.clone()));
+            services.spawn(running);
             let (sending, sending_end) = (pool.clone(), closed(ended.clone()));
             services.spawn(webhooks::run(sending, reach.clone(), sending_end));
         }
@@ -109,6 +119,7 @@ impl Serve {
         let manners = Manners {
             webhooks: reach,
             hsts_seconds: settings.hsts_seconds()?,
+            evidence_key: key,
         };
         let server = Server::new(pools, listen_url, limits, manners);
         let ended_with = server.clone();
@@ -143,6 +154,12 @@ impl Serve {
         ended_with.close();
         Ok(())
     }
+}
+
+/// The file that checkpoints are appended to, known by the name of this machine.
+fn anchor_file(path: &str) -> Outcome<AnchorFile> {
+    let host = nix::unistd::gethostname().ok().and_then(|host| host.into_string().ok());
+    Ok(AnchorFile::new(std::path::absolute(path)?, host.as_deref()))
 }
 
 /// Takes as many file descriptors as the system gives, and no more clients than there are descriptors for.

@@ -18,7 +18,7 @@ use tenure_core::codes;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::cli::{ensure_evidence_key, migrate_to, migrated_sentence, open_all_gates};
+use crate::cli::{ensure_evidence_key, migrate_to, migrated_sentence, open_actions, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant};
 use crate::errors::{Failure, Outcome, refuse};
 use crate::http::{self, Limits, Manners, Pools, Server};
@@ -141,7 +141,8 @@ impl Running {
         self.out.note(&format!("  {}", migrated_sentence(&report)));
         let opening = async {
             let mut session = self.place.session_at(url, self.out).await?;
-            ensure_evidence_key(&mut session).await?;
+            ensure_evidence_key(&mut session, &Default::default()).await?;
+            open_actions(&mut session).await?;
             open_all_gates(&mut session).await
         };
         step(self.out, "gates", opening).await

@@ -35,6 +35,10 @@ pub(super) fn welcome(
         Choice::Given { by, .. } => line("server", &format!("named by {by}; it is used, not managed")),
     }
     line("gates", &format!("open: {}", gates.join(", ")));
+    line(
+        "actions",
+        "open mode: a plan's own word counts for actions without a registration (executions.actions.open)",
+    );
     match api.url() {
         Some(url) => line("api", &format!("{url}, explained at {url}/docs")),
         None => line("api", "not served: this login is no member of tenure_server"),

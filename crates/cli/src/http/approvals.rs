@@ -186,6 +186,15 @@ struct RuleSpec {
     /// For steps of these classes: `read`, `modify`, `deploy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     action_classes: Option<Vec<String>>,
+    /// For these actions, with `*` for anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actions: Option<Vec<String>>,
+    /// For jobs of these kinds, with `*` for anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kinds: Option<Vec<String>>,
+    /// For these executors, with `*` for anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executors: Option<Vec<String>>,
     /// For targets of these types, with `*` for anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     target_types: Option<Vec<String>>,

@@ -7,7 +7,6 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tenure::evidence::current_key;
 use tenure::store::evidence::{self, EvidenceKey};
 use tenure_core::codes;
 use tenure_core::evidence::{SecretKey, sign};
@@ -46,7 +45,7 @@ async fn execution_evidence(
         evidence::execution_evidence(client, execution_id).await
     });
     let file = match lines.await {
-        Ok(lines) => sign(&lines, &signing_key(&server).await?),
+        Ok(lines) => sign(&lines, &*signing_key(&server).await?),
         Err(problem) if problem.is(codes::EXECUTION_UNKNOWN) => {
             let archived = server.call(&caller, "execution_archive_show", async |client| {
                 evidence::execution_archive_show(client, execution_id).await
@@ -64,10 +63,10 @@ async fn execution_evidence(
 }
 
 /// The server signs, whoever asks: the key is nobody else's.
-async fn signing_key(server: &Server) -> Result<SecretKey, Problem> {
+async fn signing_key(server: &Server) -> Result<Arc<SecretKey>, Problem> {
     let mut connection = server.pool.get().await?;
     let transaction = connection.transaction().await.map_err(tenure::Error::from)?;
-    let key = current_key(&transaction).await?;
+    let key = server.evidence_key.signing_key(&transaction).await?;
     transaction.commit().await.map_err(tenure::Error::from)?;
     Ok(key)
 }

@@ -2,6 +2,8 @@
 //! any number of them run side by side.
 
 mod act;
+mod actions;
+mod anchors;
 mod answer_headers;
 mod approvals;
 mod auth;
@@ -14,6 +16,7 @@ mod endings;
 mod events;
 mod evidence;
 mod executions;
+mod governance_changes;
 mod jobs;
 mod key_ends;
 mod kinds;
@@ -34,6 +37,7 @@ mod services;
 mod settings;
 mod shares;
 mod subscriptions;
+mod target_types;
 mod timeout_policies;
 mod times;
 mod waiting;
@@ -48,6 +52,7 @@ use axum::http::HeaderValue;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tenure::Pool;
+use tenure::evidence::KeySource;
 use tenure::pool::PoolOptions;
 use tenure::store::principals::keys_used;
 use tenure_core::codes;
@@ -112,6 +117,8 @@ pub(crate) struct Manners {
     pub(crate) webhooks: Reach,
     /// For how long browsers are to come encrypted only; 0: no such header. Only where there is a certificate.
     pub(crate) hsts_seconds: u64,
+    /// The key that signs evidence.
+    pub(crate) evidence_key: KeySource,
 }
 
 /// What all requests share.
@@ -124,6 +131,7 @@ pub(crate) struct Server {
     keys: Keys,
     key_ends: Arc<KeyEnds>,
     webhooks: Reach,
+    evidence_key: KeySource,
     transport_security: Option<HeaderValue>,
     waiting: Arc<Waiting>,
     live: Arc<Live>,
@@ -188,6 +196,7 @@ impl Server {
             keys: Keys::default(),
             key_ends: Arc::default(),
             webhooks: manners.webhooks,
+            evidence_key: manners.evidence_key,
             transport_security: answer_headers::transport_security(manners.hsts_seconds),
             waiting: Arc::default(),
             live: Arc::default(),
@@ -238,8 +247,12 @@ fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
         .merge(subscriptions::routes())
         .merge(schedules::routes())
         .merge(evidence::routes())
+        .merge(anchors::routes())
         .merge(executions::routes())
         .merge(approvals::routes())
+        .merge(actions::routes())
+        .merge(target_types::routes())
+        .merge(governance_changes::routes())
         .merge(locks::routes())
         .merge(timeout_policies::routes())
         .merge(kinds::routes())

@@ -125,6 +125,8 @@ struct PrincipalChanges {
     approver_level: Option<Value>,
     /// The roles in which it approves.
     approval_roles: Option<Vec<String>>,
+    /// True: the caller vouches for the principal as it is then, in place of those who registered or changed it.
+    confirm: Option<bool>,
 }
 
 /// A field that is there, null included.
@@ -146,6 +148,9 @@ async fn principal_set(
     }
     if let Some(roles) = changes.approval_roles {
         spec["approval_roles"] = json!(roles);
+    }
+    if let Some(confirm) = changes.confirm {
+        spec["confirm"] = json!(confirm);
     }
     let set = server.call(&caller, "principal_set", async |client| {
         principals::principal_set(client, &name, &spec).await
@@ -173,7 +178,7 @@ async fn key_list(State(server): State<Arc<Server>>, caller: Caller) -> Result<J
 struct KeyRequest {
     /// Whose it will be.
     principal: String,
-    /// What it may do: `viewer`, `producer`, `worker`, `operator`, `approver`, `admin`.
+    /// What it may do: `viewer`, `requester`, `producer`, `worker`, `operator`, `approver`, `admin`.
     #[schema(min_items = 1, max_items = 100)]
     roles: Vec<String>,
     /// Up to which level it approves, for the role `approver`.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure::store::Timestamp;
+use tenure::store::archives::ArchiveFilter;
 use tenure::store::executions::{ExecutionFilter, Submission, Verdict};
 use tenure_core::plan::Plan;
 use uuid::Uuid;
@@ -57,6 +58,29 @@ pub(crate) fn execution_list(filter: &ExecutionFilter) -> Request {
         .with("state", state.as_ref())
         .with("requested_by", requested_by.as_ref())
         .with("target", target.as_ref())
+        .with("before", *before)
+        .with("limit", *limit)
+        .part("/executions")
+}
+
+pub(crate) fn execution_archive_list(filter: &ArchiveFilter) -> Request {
+    let ArchiveFilter {
+        state,
+        requested_by,
+        target,
+        correlation_id,
+        ended_after,
+        ended_before,
+        before,
+        limit,
+    } = filter;
+    Request::get(&["executions", "archived"])
+        .with("state", state.as_ref())
+        .with("requested_by", requested_by.as_ref())
+        .with("target", target.as_ref())
+        .with("correlation_id", correlation_id.as_ref())
+        .with("ended_after", *ended_after)
+        .with("ended_before", *ended_before)
         .with("before", *before)
         .with("limit", *limit)
         .part("/executions")

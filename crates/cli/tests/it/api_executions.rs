@@ -13,7 +13,7 @@ fn start(bench: &Workbench) -> (Api, String, String) {
         "--role",
         "operator",
         "--role",
-        "producer",
+        "requester",
         "--role",
         "worker",
         "--role",

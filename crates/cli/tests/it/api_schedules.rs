@@ -146,7 +146,10 @@ async fn when_it_runs_next_and_why_it_did_not_run_are_one_call_each() {
     assert_eq!(api.get(&all, &page), json!({"slots": [], "next": null}));
     let job = api.post(&all, "/v1/jobs/claim", json!({"worker": "w"}))["jobs"][0].clone();
     assert_eq!(job["job_id"], told["slot"]["job_id"]);
-    assert_eq!(job["payload"]["slot"]["schedule"], "daily");
+    assert_eq!(
+        (&job["slot"]["schedule"], &job["step"]),
+        (&json!("daily"), &Value::Null)
+    );
     let busy = api.send(&all, "DELETE", "/v1/schedules/daily", None);
     api.refused(busy, 409, "state_conflict");
     let skipped = api.post(&all, "/v1/schedules/daily/run", json!({}));

@@ -124,6 +124,13 @@ fn a_stranger_gets_from_dev_to_a_finished_job_in_another_terminal() {
         "it says that gates are open: {}",
         dev.welcome
     );
+    assert!(
+        dev.welcome.contains("open mode") && dev.welcome.contains("executions.actions.open"),
+        "it says that actions need no registration: {}",
+        dev.welcome
+    );
+    let open = json(dir.path(), &["config", "get", "executions.actions.open"]);
+    assert_eq!(open["value"], true, "{open}");
     let job = json(dir.path(), &["job", "enqueue", "greet"]);
     let claimed = &json(dir.path(), &["job", "claim", "--kind", "greet", "--start"])["job"];
     assert_eq!(claimed["job_id"], job["job_id"]);

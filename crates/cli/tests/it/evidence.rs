@@ -57,7 +57,8 @@ fn a_genuine_file_verifies_with_the_key_in_every_form() {
         for part in [
             "verifies: execution 019c1d2e-0000-7000-8000-000000000001 of the tenant default, succeeded.",
             "signature  Ed25519 by the key 21fe31dfa154a261",
-            "events     8 events, numbered without a gap",
+            "events     13 events, numbered without a gap",
+            "rows       every field of 9 lines follows from the plan and the events",
             "start      allowed: 1 approval used up",
         ] {
             assert!(said.contains(part), "{part} is not in\n{said}");
@@ -68,16 +69,22 @@ fn a_genuine_file_verifies_with_the_key_in_every_form() {
     assert!(piped(&verify, &text).ok().starts_with("The evidence verifies: "));
     assert_eq!(piped(&[&verify[..], &["--quiet"]].concat(), &text).ok(), "verified\n");
     let answer: Value = serde_json::from_str(&piped(&[&verify[..], &["--json"]].concat(), &text).ok()).unwrap();
-    assert_eq!((&answer["verified"], &answer["lines"]), (&true.into(), &18.into()));
+    assert_eq!((&answer["verified"], &answer["lines"]), (&true.into(), &24.into()));
     assert_eq!(answer["key_id"], "21fe31dfa154a261");
-    assert_eq!(answer["checks"].as_array().unwrap().len(), 8);
+    assert_eq!(answer["checks"].as_array().unwrap().len(), 9);
 }
 
 #[test]
 fn what_was_tampered_with_is_refused_and_each_line_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string(vector("rejected")).unwrap();
-    let tampered = written(directory.path(), "tampered", text.replace("Saturday", "Sunday"));
+    // In the vote and in its event.
+    let changed = text.replace("\"comment\": \"not on a Saturday", "\"comment\": \"not on a Sunday");
+    let changed = changed.replace(
+        "\\\"comment\\\": \\\"not on a Saturday",
+        "\\\"comment\\\": \\\"not on a Sunday",
+    );
+    let tampered = written(directory.path(), "tampered", changed);
     let verify = |file: &str, key: &str| command(&["evidence", "verify", file, "--public-key", key]);
 
     let people = Answer::of(&mut verify(&tampered, KEY));
@@ -103,7 +110,7 @@ fn what_was_tampered_with_is_refused_and_each_line_is_named() {
         (
             "cut",
             text[..text.len() - 20].to_owned(),
-            "line 12: The file is cut off",
+            "line 13: The file is cut off",
         ),
         ("empty", String::new(), "line 1: The file is empty."),
         ("other", "[database]\nurl = 1\n".to_owned(), "line 1: Cannot be read"),
@@ -170,15 +177,7 @@ fn the_story_is_told_and_it_is_said_whether_it_was_checked() {
     let file = vector("rejected");
     let told = Answer::of(&mut command(&["evidence", "show", &file])).ok();
     assert!(told.starts_with("NOT VERIFIED: "), "{told}");
-    for part in [
-        "restart the café's till",
-        "grace",
-        "reject",
-        "not on a Saturday",
-        "execution_rejected",
-    ] {
-        assert!(told.contains(part), "{part} is not in\n{told}");
-    }
+    assert!(told.contains("grace rejected it under the rule “changes”."), "{told}");
     let told = Answer::of(&mut command(&["evidence", "show", &file, "--public-key", KEY])).ok();
     assert!(
         told.starts_with("Verified: signed with the key 21fe31dfa154a261"),
@@ -195,13 +194,14 @@ fn the_story_is_told_and_it_is_said_whether_it_was_checked() {
         (&false.into(), &Value::Null)
     );
     assert_eq!(unchecked["votes"][0]["decision"], "reject");
-    assert_eq!(unchecked["events"].as_array().unwrap().len(), 4);
+    assert_eq!(unchecked["events"].as_array().unwrap().len(), 5);
+    assert_eq!(unchecked["rules"]["changes"]["updated_by"], "root");
     assert_eq!(story(&["--public-key", KEY])["verified"], true);
 
     let changed = std::fs::read_to_string(&file).unwrap().replace("Saturday", "Sunday");
     let shown = piped(&["evidence", "show", "-", "--public-key", KEY], changed.as_bytes());
     assert!(
-        shown.exit == 3 && shown.out.is_empty() && shown.err.contains("line 7"),
+        shown.exit == 3 && shown.out.is_empty() && shown.err.contains("line 3"),
         "{shown:?}"
     );
     assert!(
@@ -209,4 +209,47 @@ fn the_story_is_told_and_it_is_said_whether_it_was_checked() {
             .err
             .starts_with("evidence_invalid: ")
     );
+}
+
+/// What an auditor reads, to the letter.
+#[test]
+fn an_auditor_is_told_who_asked_who_allowed_it_under_which_rule_and_what_came_of_it() {
+    for name in ["succeeded", "rejected"] {
+        let told = Answer::of(&mut command(&["evidence", "show", &vector(name), "--public-key", KEY])).ok();
+        insta::assert_snapshot!(format!("evidence_show_{name}"), told);
+    }
+}
+
+/// One page, without a script and without anything that is fetched, in which nothing of the file is markup.
+#[test]
+fn the_page_for_an_auditor_is_self_contained_and_escaped() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("page.html");
+    let out = out.to_str().unwrap();
+    let show = |file: &str, out: &str| Answer::of(&mut command(&["evidence", "show", file, "--html", out]));
+    let said = show(&vector("succeeded"), out).ok();
+    assert!(said.contains(out), "{said}");
+    let page = std::fs::read_to_string(out).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    for part in [
+        "restart the café&#39;s till",
+        "API key tnr_7hq2",
+        "Set by",
+        "no route to the till",
+        "NOT VERIFIED",
+    ] {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+    for part in ["<script", "http-equiv=\"refresh", "src=", "href=", "@import", "url("] {
+        assert!(!page.contains(part), "{part} is in\n{page}");
+    }
+    // Nothing is written over.
+    assert!(show(&vector("succeeded"), out).err.starts_with("usage: "));
+
+    let text = std::fs::read_to_string(vector("rejected")).unwrap();
+    let text = text.replace("not on a Saturday", "<img src=x onerror=alert(1)> & ");
+    let file = written(directory.path(), "marked", text);
+    let page = show(&file, "-").ok();
+    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt; &amp; "), "{page}");
+    assert!(!page.contains("<img"), "{page}");
 }

@@ -193,6 +193,8 @@ impl Scene {
             let verdict = if seen == "never" { "retry" } else { "succeeded" };
             let reason = format!("the ledger says: {seen}");
             let options = [
+                "--as",
+                "operator",
                 "execution",
                 "resolve",
                 execution,
@@ -224,6 +226,8 @@ fn prepare(bench: &Workbench, directory: &std::path::Path) {
         let set = ["timeout-policy", "set", "long", class];
         bench.run(set.iter().chain(&limits)).ok();
     }
+    // Other eyes than those of the requester give the verdicts.
+    bench.run(["principal", "create", "operator", "--kind", "human"]).ok();
     let rule = json!({"position": 1, "target_types": ["host"], "level": 0, "note": "a sandbox"}).to_string();
     let rule = written(directory, "rule.json", rule);
     bench.run(["approval", "rule", "set", "sandbox", &rule]).ok();

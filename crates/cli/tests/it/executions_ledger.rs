@@ -52,9 +52,6 @@ const WORLD: &str = "
       return 'never';
     end $$;";
 
-/// Runs between two acquisitions of a lock have the numbers below this.
-const RUNS_PER_FENCE: i64 = 1 << 20;
-
 pub(crate) async fn make_world(client: &Client) {
     client.batch_execute(WORLD).await.expect("the world");
 }
@@ -90,11 +87,10 @@ pub(crate) async fn effect(pool: &Pool, context: &Context, lasts: std::time::Dur
 }
 
 /// How far a step came, as the ledger has it: `ended`, `began` or `never`. After `never` it does not begin any more under
-/// the number of the lock that it has.
-pub(crate) async fn look(client: &Client, step: &str, target: &str, acquisition: i64) -> String {
-    let ceiling = (acquisition + 1) * RUNS_PER_FENCE - 1;
+/// the number of its last run.
+pub(crate) async fn look(client: &Client, step: &str, target: &str, fence: i64) -> String {
     let sql = "select world.look($1, $2, $3)";
-    let row = client.query_one(sql, &[&step, &target, &ceiling]).await;
+    let row = client.query_one(sql, &[&step, &target, &fence]).await;
     row.expect("a look").get(0)
 }
 

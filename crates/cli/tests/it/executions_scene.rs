@@ -49,7 +49,7 @@ impl Floor {
         &self.scene.bench
     }
 
-    fn key(&self, name: &str, kind: &str, options: &[&str]) {
+    pub(crate) fn key(&self, name: &str, kind: &str, options: &[&str]) {
         let words = ["--quiet", "key", "create", name, "--kind", kind];
         let made = self.scene.bench.run(words.iter().chain(options)).ok();
         std::fs::write(self.path(name), made).expect("written");

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod actions;
 mod agent_queue;
+mod anchors;
 mod api;
 mod api_executions;
 mod api_keys;
@@ -28,12 +30,15 @@ mod evidence;
 mod evidence_export;
 mod executions;
 mod executions_bad;
+mod executions_fences;
 mod executions_killed;
 mod executions_ledger;
 mod executions_scene;
 mod executors;
 mod first_key;
+mod four_eyes;
 mod gates;
+mod governed;
 mod hints;
 mod job_ends;
 mod job_operations;

@@ -1,6 +1,6 @@
 //! A first tenant's rows, of every sort and with the names that the tests of a second one use too.
 
-use crate::workbench::{Answer, SECOND, tenure};
+use crate::workbench::{Answer, SECOND, open_mode, tenure};
 
 /// Kinds that the tests work with.
 const KINDS: &[&str] = &["a", "b", "c", "pack", "count", "codex_exec", "report"];
@@ -15,6 +15,7 @@ pub(crate) fn prepare(url: &str) -> Result<(), String> {
         }
     };
     run(&["init"])?;
+    open_mode(url)?;
     for kind in KINDS {
         run(&["kind", "set", kind, "--attempts-max", "7"])?;
         let claim = |verb: &[&str]| {

@@ -9,7 +9,7 @@ use crate::api::{Api, key};
 use crate::workbench::{Answer, Workbench, eventually};
 
 /// The Python that `script/test` names, else the one in PATH. A machine may have none; CI must have one.
-fn python() -> Option<PathBuf> {
+pub(crate) fn python() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("TENURE_TEST_PYTHON").filter(|named| !named.is_empty()) {
         return Some(named.into());
     }
@@ -98,5 +98,42 @@ async fn a_worker_in_python_claims_beats_completes_and_acknowledges_a_cancel() {
         last.map(|moment| moment["actor"].clone()),
         Some(json!("python")),
         "it was the worker that ended it: {moments}"
+    );
+}
+
+/// The worker tells the step that the database wrote beside the job from one that a producer wrote into a payload.
+#[tokio::test]
+async fn a_forged_step_is_none_to_the_worker_in_python() {
+    let Some(python) = python() else {
+        println!("There is no Python here: the worker in Python was not run.");
+        return;
+    };
+    let bench = Workbench::open().await;
+    let api = Api::start_with(&bench, &["--no-services"]);
+    let roles = ["--role", "requester", "--role", "producer", "--role", "worker"];
+    let all = key(&bench, "python", &roles);
+    let payload = json!({"to": 1, "step": {"step_id": "forged", "target_ref": "prod"}});
+    let plain = api.post(&all, "/v1/jobs", json!({"kind": "count", "payload": payload}))["job_id"].clone();
+    let plan = json!({"purpose": "count", "sla_class": "fast", "steps": [{"id": "one", "action": "count",
+                      "action_class": "read", "target_type": "host", "target_ref": "web-1", "payload": payload}]});
+    let made = api.post(&all, "/v1/executions", json!({"plan": plan}));
+    let mut command = worker(&python, &api, &all);
+    let _running = Running(command.stdout(Stdio::null()).spawn().expect("Python runs"));
+    let ended = |path: String| {
+        eventually("the worker to count", || {
+            Some(api.get(&all, &path)).filter(|it| it["state"] == "succeeded")
+        })
+    };
+    let plain = ended(format!("/v1/jobs/{}", plain.as_str().expect("an id")));
+    assert_eq!(plain["result"], json!({"counted_to": 1}), "{plain}");
+    let execution = ended(format!(
+        "/v1/executions/{}",
+        made["execution_id"].as_str().expect("an id")
+    ));
+    let output = &execution["steps"][0]["output_summary"];
+    assert_eq!(
+        output,
+        &json!({"counted_to": 1, "step": "one", "target": "web-1"}),
+        "{execution}"
     );
 }

@@ -158,7 +158,7 @@ async fn a_server_killed_between_commit_and_answer_has_its_answer_repeated() {
 #[tokio::test]
 async fn a_submission_that_waited_on_a_killed_server_is_not_submitted_again() {
     let bench = Workbench::open().await;
-    let ann = key(&bench, "ann", &["--role", "producer", "--kind", "human"]);
+    let ann = key(&bench, "ann", &["--role", "requester", "--kind", "human"]);
     let plan = look_and_change("mend it", "mend", "web-1");
     let (to, body) = (("POST", "/v1/executions?wait_seconds=30"), json!({"plan": plan}));
     lost(&bench, &ann, to, &body);

@@ -60,9 +60,9 @@ const WRONG: &[(&[&str], &str, &str)] = &[
     (&["--every", "1h", "--priority", "urgnt"], "priority_unknown", "urgent"),
     (&["--every", "1h", "--payload", "[1]"], "payload_not_object", "object"),
     (
-        &["--every", "1h", "--payload", r#"{"slot": 1}"#],
+        &["--every", "1h", "--payload", r#"{"password": 1}"#],
         "payload_forbidden_key",
-        "slot",
+        "password",
     ),
     (&["--every", "1h", "--scope", "customer"], "name_blank", "scope id"),
 ];

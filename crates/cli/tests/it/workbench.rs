@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tenure::testing::{Template, TestDatabase};
 
-/// Migrated and every gate open, as `tenure init` leaves it.
+/// Migrated and every gate open, as `tenure init` leaves it, and in open mode.
 static OPEN: LazyLock<Template> = LazyLock::new(|| Template::new("cli_open", [tenure::migrate::source_hash()]));
 /// Migrated only: inert.
 static CLOSED: LazyLock<Template> = LazyLock::new(|| Template::new("cli_closed", [tenure::migrate::source_hash()]));
@@ -76,6 +76,16 @@ impl Answer {
     }
 }
 
+/// Open mode: plans of tests have actions without a registration. Those of `actions.rs` close it again.
+pub(crate) fn open_mode(url: &str) -> Result<(), String> {
+    let words = ["config", "set", "executions.actions.open", "true", "--installation"];
+    let answer = Answer::of(tenure().args(["--database-url", url]).args(words));
+    match answer.exit {
+        0 => Ok(()),
+        _ => Err(format!("{answer:?}")),
+    }
+}
+
 pub(crate) struct Workbench {
     pub(crate) database: TestDatabase,
     /// Whose bench it is.
@@ -116,6 +126,7 @@ impl Workbench {
         let database = TestDatabase::new(template, async |url| {
             let answer = Answer::of(tenure().args([command, "--database-url", &url]));
             match answer.exit {
+                0 if command == "init" => open_mode(&url),
                 0 => Ok(()),
                 _ => Err(format!("{answer:?}")),
             }

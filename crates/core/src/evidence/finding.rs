@@ -36,12 +36,18 @@ pub enum Fault {
     OtherPlan,
     /// It ran without an approval that was used up for it.
     Unapproved,
-    /// Somebody decided about a plan of their own.
+    /// A requester decided about their own plan.
     SelfApproved,
     /// The state is not what the events say.
     StateOther,
     /// Two lines say different things.
     Contradiction,
+    /// A field of a row is not what the events say.
+    RowDiffers,
+    /// The events tell of a row that the file does not have.
+    RowMissing,
+    /// No event tells of the row.
+    RowUnknown,
 }
 
 /// One thing that is wrong.
@@ -55,6 +61,12 @@ pub struct Finding {
     pub what: String,
     /// What should be there instead.
     pub expected: String,
+    /// The row that it is about, such as `step "restart"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
+    /// The field of that row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
 }
 
 impl Finding {
@@ -64,7 +76,16 @@ impl Finding {
             fault,
             what: what.into(),
             expected: expected.into(),
+            row: None,
+            field: None,
         }
+    }
+
+    /// Names the row, and the field of it.
+    pub(super) fn of(mut self, row: &str, field: Option<&str>) -> Finding {
+        self.row = Some(row.to_owned());
+        self.field = field.map(str::to_owned);
+        self
     }
 }
 

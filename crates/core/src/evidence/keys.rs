@@ -129,6 +129,15 @@ impl SecretKey {
         Ok(SecretKey::from_seed(seed))
     }
 
+    /// Reads PKCS#8 PEM, or the 32 bytes in Base64.
+    pub fn parse(text: &str) -> Result<SecretKey, KeyError> {
+        if text.contains("-----BEGIN ") {
+            return SecretKey::from_pem(text);
+        }
+        let bytes = BASE64_STANDARD.decode(text.trim()).map(Zeroizing::new);
+        SecretKey::from_bytes(&bytes.map_err(|_| KeyError::NoSecretKey)?)
+    }
+
     /// Reads PKCS#8 PEM, as `openssl genpkey -algorithm ed25519` writes it.
     pub fn from_pem(text: &str) -> Result<SecretKey, KeyError> {
         let key = SigningKey::from_pkcs8_pem(text.trim()).map_err(|_| KeyError::NoSecretKey)?;

@@ -4,15 +4,18 @@
 //!
 //! | line | kind | holds |
 //! |---|---|---|
-//! | 1 | `evidence` | version 1, execution, tenant, plan hash, state, when it was written, how many events |
+//! | 1 | `evidence` | version 2, execution, tenant, plan hash, state, when it was written, how many events |
 //! | 2 | `plan` | the canonical text that was approved, as a string; its SHA-256 is the plan hash |
 //! | 3 | `execution` | the execution as it was |
-//! | … | `step`, `approval`, `vote`, `attempt` | what became of it, and who allowed it; kinds that are not known are skipped |
+//! | … | `step`, `approval`, `vote`, `attempt` | what became of it, and who allowed it |
 //! | … | `event` | `body`, the text that was hashed, and `hash`: SHA-256 of the hash before and the body |
 //! | last | `signature` | the SHA-256 of each line before it, and an Ed25519 signature over these digests |
 //!
 //! The first event hangs on the SHA-256 of `tenure/execution/` and the execution's id. What is signed is `tenure/evidence/v1`
 //! and the digests, each on a line of its own. So a file that does not verify tells which line is not the one that was signed.
+//!
+//! The events are chained; every other line states nothing that does not follow from them and the plan. [`Evidence::story`]
+//! folds them into a [`Story`], and verifying compares each field of each line with it.
 //!
 //! [`sign`] makes a file of the lines before the last, [`verify`] checks one, [`Evidence::read`] only reads it.
 //!
@@ -32,12 +35,19 @@
 //! ```
 
 mod align;
+mod chain;
+mod data;
+mod decisions;
 mod finding;
+mod fold;
+mod fold_steps;
 mod keys;
 mod lines;
 mod read;
+mod rows;
 mod seal;
 mod story;
+mod time;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -45,9 +55,10 @@ use sha2::{Digest, Sha256};
 pub use finding::{Fault, Finding};
 pub use keys::{KEY_BYTES, KeyError, PublicKey, SecretKey};
 pub use read::{Event, Evidence, Head, Record};
+pub use story::{Approval, Attempt, Execution, Step, Story, Vote};
 
 /// The form of files that this program writes, and the only one it reads.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// Bytes of a file at the most: a plan of a thousand steps that were all tried often has a fraction of that.
 pub const BYTES_MAX: usize = 256 * 1024 * 1024;
 
@@ -94,7 +105,7 @@ pub fn verify(file: &[u8], key: &PublicKey) -> Result<Verified, Vec<Finding>> {
         findings.retain(|finding| finding.fault == Fault::VersionUnknown);
         return Err(findings);
     }
-    let told = evidence.as_ref().map(story::check).unwrap_or_default();
+    let told = evidence.as_ref().map(check).unwrap_or_default();
     findings.extend(told);
     findings.extend(seal.findings);
     findings.sort_by_key(|finding| finding.line);
@@ -106,6 +117,22 @@ pub fn verify(file: &[u8], key: &PublicKey) -> Result<Verified, Vec<Finding>> {
         }),
         _ => Err(findings),
     }
+}
+
+/// Chain and plan first; then that every line follows from them, and that what they tell was allowed.
+fn check(evidence: &Evidence) -> Vec<Finding> {
+    let story = evidence.story();
+    let mut findings = chain::check(evidence, &story);
+    if !story.has_record {
+        let line = evidence.events.first().map_or(1, |event| event.line);
+        let what = "The first event does not say who asked under which terms.";
+        let expected = "an event execution_submitted with a record, as version 2 has it";
+        findings.push(Finding::new(line, Fault::EventMissing, what, expected));
+        return findings;
+    }
+    findings.extend(rows::compare(evidence, &story));
+    findings.extend(decisions::check(evidence, &story));
+    findings
 }
 
 fn hex(bytes: &[u8]) -> String {

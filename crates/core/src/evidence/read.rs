@@ -6,11 +6,17 @@ use serde_json::{Map, Value};
 use super::VERSION;
 use super::finding::{Fault, Finding};
 use super::lines::{Line, split};
+use super::story::Story;
 use crate::json;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Head {
+    #[serde(skip_serializing)]
+    kind: String,
+    #[serde(skip_serializing)]
+    version: u64,
     /// Which execution it is about.
     pub execution_id: String,
     /// Whose execution it is.
@@ -105,6 +111,11 @@ impl Record {
 }
 
 impl Evidence {
+    /// What happened, by the plan and the events alone.
+    pub fn story(&self) -> Story {
+        super::fold::fold(self)
+    }
+
     /// Reads a file without checking that it is true; what cannot be read is found by line.
     pub fn read(file: &[u8]) -> Result<Evidence, Vec<Finding>> {
         let lines = split(file);
@@ -124,19 +135,25 @@ struct Kind {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct PlanLine {
+    #[serde(rename = "kind")]
+    _kind: String,
     plan: String,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct EventLine {
+    #[serde(rename = "kind")]
+    _kind: String,
     body: String,
     hash: String,
 }
 
 const HEAD: &str =
-    "a line of kind evidence, version 1, with execution_id, tenant, plan_hash, state, exported_at and events";
-const PLAN: &str = "a line of kind plan, with the text of the plan";
+    "a line of kind evidence, version 2, with execution_id, tenant, plan_hash, state, exported_at and events alone";
+const PLAN: &str = "a line of kind plan, with the text of the plan alone";
 const EXECUTION: &str = "a line of kind execution";
 const EVENT: &str = "an event with body and hash, and in the body seq, at and kind";
 const OBJECT: &str = "a JSON object with a kind";
@@ -154,7 +171,7 @@ pub(super) fn read(lines: &[Line<'_>], signature: Option<usize>) -> (Option<Evid
     }
     let head: Head = match first(&lines, 0, "evidence", HEAD) {
         Ok(head) => head,
-        // It is no evidence: what else it is not matters to nobody.
+        // It is no evidence: further findings would not help.
         Err(finding) => return (None, vec![finding]),
     };
     let mut findings = Vec::new();
@@ -199,13 +216,18 @@ fn unknown_version(line: &Line<'_>) -> Option<Finding> {
     if version.as_u64() == Some(VERSION) {
         return None;
     }
-    let what = format!("The file is of version {version}, which this program does not know.");
-    Some(Finding::new(
-        line.number,
-        Fault::VersionUnknown,
-        what,
-        format!("version {VERSION}; or a newer program"),
-    ))
+    let (what, expected) = match version.as_u64() {
+        // Its rows do not follow from its events: there is nothing to check them against.
+        Some(older) if older < VERSION => (
+            format!("The file is of version {older}, whose rows do not follow from its events."),
+            format!("version {VERSION}; a program from before version {VERSION} checks the older one"),
+        ),
+        _ => (
+            format!("The file is of version {version}, which this program does not know."),
+            format!("version {VERSION}; or a newer program"),
+        ),
+    };
+    Some(Finding::new(line.number, Fault::VersionUnknown, what, expected))
 }
 
 /// One of the lines that every file begins with.
@@ -217,12 +239,12 @@ fn first<T: serde::de::DeserializeOwned>(
 ) -> Result<T, Finding> {
     let Some(line) = lines.get(at) else {
         let what = format!("There is no line of kind {kind}.");
-        return Err(Finding::new(at + 1, Fault::Malformed, what, expected));
+        return Err(Finding::new(at + 1, Fault::Malformed, what, expected).of(kind, None));
     };
     let found: Kind = line.parse(expected)?;
     if found.kind != kind {
         let what = format!("This is a line of kind {:?}.", found.kind);
-        return Err(Finding::new(line.number, Fault::Malformed, what, expected));
+        return Err(Finding::new(line.number, Fault::Malformed, what, expected).of(kind, None));
     }
     line.parse(expected)
 }
@@ -257,8 +279,8 @@ impl Rest {
             "vote" => &mut self.votes,
             "attempt" => &mut self.attempts,
             "evidence" | "plan" | "execution" | "signature" => return misplaced("one such line in a file"),
-            // A newer program may have more to tell.
-            _ => return Ok(()),
+            // What is not known cannot be checked.
+            _ => return misplaced("a step, approval, vote, attempt or event"),
         };
         kind.push(Record {
             line: line.number,
@@ -269,7 +291,7 @@ impl Rest {
 }
 
 fn event(line: &Line<'_>) -> Result<Event, Finding> {
-    let EventLine { body, hash } = line.parse(EVENT)?;
+    let EventLine { body, hash, .. } = line.parse(EVENT)?;
     let event: Event = json::parse(&body).map_err(|error| line.malformed(&error, EVENT))?;
     Ok(Event {
         line: line.number,

@@ -30,6 +30,9 @@ const fn verb(
 /// Every step that a hint may name. `tests/it/hints.rs` walks the hints and fails on one that is not here.
 #[rustfmt::skip] // A table is read by column.
 pub const VERBS: &[Verb] = &[
+    verb("action_list", &[], "tenure action list", "GET /v1/actions"),
+    verb("action_set", &["name", "spec"], "tenure action set $1 --class CLASS", "PUT /v1/actions/$1"),
+    verb("anchor_list", &[], "tenure evidence anchor list", "GET /v1/anchors"),
     verb("approval_decide", &["approval", "decision", "hash"], "tenure execution approve $1", "POST /v1/approvals/$1/decide"),
     verb("approval_list", &[], "tenure approval list", "GET /v1/approvals"),
     verb("approval_rule_list", &[], "tenure approval rule list", "GET /v1/approval-rules"),
@@ -41,6 +44,7 @@ pub const VERBS: &[Verb] = &[
     verb("doctor", &[], "tenure doctor", "GET /v1/doctor"),
     verb("event_list", &[], "tenure event list", "GET /v1/events"),
     verb("evidence_key_add", &[], "tenure evidence key create", ""),
+    verb("execution_archive_list", &[], "tenure execution list --archived", "GET /v1/executions/archived"),
     verb("execution_cancel", &["execution", "reason"], "tenure execution cancel $1 --reason $2", "POST /v1/executions/$1/cancel"),
     verb("execution_close", &["execution", "reason"], "tenure execution close $1 --reason $2", "POST /v1/executions/$1/close"),
     verb("execution_dead_letter_list", &[], "tenure execution dead-letter list", "GET /v1/execution-dead-letters"),
@@ -55,6 +59,7 @@ pub const VERBS: &[Verb] = &[
     verb("execution_timeline", &["execution"], "tenure execution timeline $1", "GET /v1/executions/$1/timeline"),
     verb("executor_list", &[], "tenure executor list", "GET /v1/executors"),
     verb("gate_set", &["gate"], "tenure gate open $1", "PUT /v1/gates/$1 with {\"position\": \"open\"}"),
+    verb("governance_change_list", &[], "tenure governance change list", "GET /v1/governance-changes"),
     verb("health", &[], "tenure health", "GET /v1/health"),
     verb("job_cancel", &["job", "reason"], "tenure job cancel $1 --reason $2", "POST /v1/jobs/$1/cancel"),
     verb("job_explain", &["job"], "tenure job explain $1", "GET /v1/jobs/$1/explain"),
@@ -81,6 +86,8 @@ pub const VERBS: &[Verb] = &[
     verb("schedule_slots", &["schedule"], "tenure schedule slots $1", "GET /v1/schedules/$1/slots"),
     verb("step_list", &["execution"], "tenure execution steps $1", "GET /v1/executions/$1/steps"),
     verb("subscription_list", &[], "tenure subscription list", "GET /v1/subscriptions"),
+    verb("target_type_list", &[], "tenure target-type list", "GET /v1/target-types"),
+    verb("target_type_set", &["name", "spec"], "tenure target-type set $1 --case RULE", "PUT /v1/target-types/$1"),
     verb("tenant_create", &["name"], "tenure tenant create $1", "POST /v1/tenants with {\"name\": \"$1\"}"),
     verb("tenant_list", &[], "tenure tenant list", "GET /v1/tenants"),
     verb("", &["code"], "tenure errors $1", "GET /errors/$1"),
@@ -88,7 +95,7 @@ pub const VERBS: &[Verb] = &[
     verb("", &["schedule"], "tenure schedule preview $1", "GET /v1/schedules/$1/preview"),
 ];
 
-/// What a setting of a session is called on each surface: as SQL, as a command, over HTTP.
+/// What a setting of a session, or another use of a verb, is called on each surface: as SQL, as a command, over HTTP.
 pub const PHRASES: &[[&str; 3]] = &[
     [
         "Set tenure.tenant to the name of a tenant for this transaction.",
@@ -99,6 +106,11 @@ pub const PHRASES: &[[&str; 3]] = &[
         ", with tenure.tenant set to *.",
         " --installation.",
         ", with the header Tenure-Tenant: *.",
+    ],
+    [
+        "tenure.principal_set(name, {\"confirm\": true})",
+        "tenure principal set NAME --confirm",
+        "PATCH /v1/principals/NAME with {\"confirm\": true}",
     ],
 ];
 

@@ -23,12 +23,14 @@
 //! | `runbook_ref` | where it is written what to do when it goes wrong; required from level 2 on | |
 //! | `correlation_id` | what it belongs to | |
 //! | `generator` | which program wrote it | |
+//! | `timeout_seconds` | 1 to 604800, how long its execution may take; the tenant may allow less | by `sla_class` and `action_class` |
+//! | `sections` | up to 100 sections: steps that hold the lock of their target together | none |
 //!
 //! | field of a step | is | without it |
 //! |---|---|---|
 //! | `id`* | its name, unique in the plan | |
 //! | `action`* | what is done, a word without `:` | |
-//! | `action_class`* | `read`, `modify`, `deploy` | |
+//! | `action_class` | `read`, `modify`, `deploy`; less than the action is registered as is refused | what the action is registered as |
 //! | `target_type`* | what it is done to, a word without `:` | |
 //! | `target_ref`* | which one | |
 //! | `kind` | the kind of its job | the action |
@@ -41,6 +43,11 @@
 //! | `attempts_max` | 1 to 1000; only 1 for effects that come once | 1 for `once`, else the kind's |
 //! | `lock_scope` | `target`, `target_and_action`, `none` | `none` for a `read`, else `target` |
 //! | `compensation_note` | how it is undone, for people, in up to 2000 characters | |
+//!
+//! A section is `{"id": "host-work", "steps": ["drain", "restart", "check"]}`: 2 to 100 steps at one target, each of which needs
+//! the one before it. It holds the lock of the whole target from the start of the first to the end of the last. A step belongs
+//! to one section at most. What a section has to wait for is needed by its first step: a later one needs only steps of the
+//! section, so nothing that holds a lock waits for another, and no two sections can wait for each other.
 //!
 //! # Names
 //!
@@ -57,6 +64,7 @@ mod node;
 mod path;
 mod read;
 mod refusals;
+mod sections;
 mod step;
 mod words;
 
@@ -65,6 +73,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 pub use read::PLAN_FIELDS;
+pub use sections::{SECTION_FIELDS, Section};
 pub use step::{STEP_FIELDS, Step};
 pub use words::{ActionClass, Effects, LockScope, Mode, OnStepFailure, SlaClass};
 
@@ -102,9 +111,13 @@ use crate::refusal::Refusal;
 pub struct Plan {
     head: Head,
     steps: Vec<Step>,
+    sections: Vec<Section>,
     levels: Vec<usize>,
     canonical: String,
 }
+
+/// Steps of a path that a warning names; of a longer one the middle is left out.
+const WARNING_STEPS_SHOWN: usize = 5;
 
 /// The chain of needs that holds a plan up longest, if every step takes all its time, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,9 +202,54 @@ impl Plan {
         self.head.generator.as_deref()
     }
 
+    /// How long its execution may take; none leaves it to the timeout policy.
+    pub fn timeout_seconds(&self) -> Option<i64> {
+        self.head.timeout_seconds
+    }
+
+    /// Why its steps cannot all take their time, if the plan names enough to know that: the steps of the critical path that
+    /// name a timeout may together take longer than the execution. What the policy says is known only to a database.
+    ///
+    /// ```
+    /// use tenure_core::plan::Plan;
+    ///
+    /// let plan = Plan::read(
+    ///     r#"{"purpose": "restart", "sla_class": "long", "timeout_seconds": 60, "steps": [
+    ///         {"id": "a", "action": "restart", "action_class": "modify", "target_type": "host", "target_ref": "web-1",
+    ///          "timeout_seconds": 90}]}"#,
+    /// );
+    /// let warning = plan.unwrap().time_warning().unwrap();
+    /// assert_eq!(warning, "Its steps do not fit: a may take 90 seconds, the execution 60.");
+    /// ```
+    pub fn time_warning(&self) -> Option<String> {
+        let path = self.critical_path();
+        let allowed = self
+            .timeout_seconds()
+            .filter(|allowed| *allowed < path.timeout_seconds)?;
+        let mut ids: Vec<&str> = path.steps.iter().map(|at| self.steps[*at].id.as_str()).collect();
+        if ids.len() > WARNING_STEPS_SHOWN {
+            ids.splice(2..ids.len() - 2, ["…"]);
+        }
+        Some(format!(
+            "Its steps do not fit: {} may take {} seconds, the execution {allowed}.",
+            ids.join(" → "),
+            path.timeout_seconds
+        ))
+    }
+
     /// The steps, as the plan has them.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// The sections, as the plan has them.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// The section of a step.
+    pub fn section_of(&self, step: usize) -> Option<&Section> {
+        self.sections.iter().find(|section| section.steps.contains(&step))
     }
 
     /// How deep a step lies: 0 needs nothing, any other lies one deeper than the deepest that it needs.
@@ -204,15 +262,21 @@ impl Plan {
         graph::order(&self.levels)
     }
 
-    /// The deepest reaching class of its steps.
+    /// The deepest reaching class of its steps; one that leaves its class to the registered action may be a deploy.
     pub fn action_class(&self) -> ActionClass {
-        let classes = self.steps.iter().map(|step| step.action_class);
+        let classes = self
+            .steps
+            .iter()
+            .map(|step| step.action_class.unwrap_or(ActionClass::Deploy));
         classes.max().unwrap_or(ActionClass::Read)
     }
 
-    /// How many steps have this class.
+    /// How many steps say that they have this class.
     pub fn class_count(&self, class: ActionClass) -> usize {
-        self.steps.iter().filter(|step| step.action_class == class).count()
+        self.steps
+            .iter()
+            .filter(|step| step.action_class == Some(class))
+            .count()
     }
 
     /// Every target, by type and reference, with the positions of the steps that are about it.

@@ -7,14 +7,15 @@ use super::fields::{Field, Fields};
 use super::graph;
 use super::node::Node;
 use super::path::{Path, quoted};
-use super::refusals::{invalid, missing, unknown_word, wrong_type};
+use super::refusals::{invalid, missing, unknown_step, unknown_word, wrong_type};
+use super::sections;
 use super::step::Step;
 use super::words::{Mode, OnStepFailure, SlaClass};
 use crate::codes;
 use crate::limits::{
-    APPROVAL_LEVEL_MAX, APPROVAL_ROLES_MAX, KEY_CHARS_MAX, NAME_CHARS_MAX, PLAN_STEPS_MAX, REF_CHARS_MAX,
+    APPROVAL_LEVEL_MAX, APPROVAL_ROLES_MAX, EXECUTION_TIMEOUT_SECONDS_MAX, KEY_CHARS_MAX, NAME_CHARS_MAX,
+    PLAN_STEPS_MAX, REF_CHARS_MAX,
 };
-use crate::names::nearest;
 use crate::priority;
 use crate::refusal::Refusal;
 
@@ -31,6 +32,8 @@ pub const PLAN_FIELDS: &[&str] = &[
     "runbook_ref",
     "correlation_id",
     "generator",
+    "timeout_seconds",
+    "sections",
 ];
 
 /// From this level on an approver wants to read what to do when it goes wrong.
@@ -52,6 +55,7 @@ pub(super) struct Head {
     pub(super) runbook_ref: Option<String>,
     pub(super) correlation_id: Option<String>,
     pub(super) generator: Option<String>,
+    pub(super) timeout_seconds: Option<i64>,
 }
 
 pub(super) fn plan(text: &str) -> Result<Plan, Refusal> {
@@ -60,10 +64,15 @@ pub(super) fn plan(text: &str) -> Result<Plan, Refusal> {
     let root = Path::Root;
     let fields = Fields::read(&node, &root, PLAN_FIELDS)?;
     let head = head(&fields)?;
-    let (steps, levels) = steps(&fields.required("steps")?)?;
+    let (mut steps, levels) = steps(&fields.required("steps")?)?;
+    let sections = match fields.optional("sections") {
+        Some(field) => sections::sections(&field, &mut steps)?,
+        None => Vec::new(),
+    };
     Ok(Plan {
         head,
         steps,
+        sections,
         levels,
         canonical,
     })
@@ -105,6 +114,10 @@ fn head(fields: &Fields<'_>) -> Result<Head, Refusal> {
         runbook_ref,
         correlation_id: named("correlation_id", KEY_CHARS_MAX)?,
         generator: named("generator", NAME_CHARS_MAX)?,
+        timeout_seconds: match fields.optional("timeout_seconds") {
+            Some(field) => Some(field.integer(1, EXECUTION_TIMEOUT_SECONDS_MAX)?),
+            None => None,
+        },
     })
 }
 
@@ -186,12 +199,11 @@ fn resolved(ids: &[String], of: usize, positions: &BTreeMap<String, usize>) -> R
     for (index, id) in ids.iter().enumerate() {
         let path = || format!("steps[{of}].needs[{index}]");
         let Some(at) = positions.get(id).copied() else {
-            let next = match nearest(id, positions.keys().map(String::as_str)) {
-                Some(near) => format!("Did you mean {near:?}?"),
-                None => "Add that step, or take the need out.".to_owned(),
-            };
-            let what = format!("{} names the step {}, which is not in the plan.", path(), quoted(id));
-            return Err(invalid(what, "A step that needs it could never start.", next));
+            let (why, next) = (
+                "A step that needs it could never start.",
+                "Add that step, or take the need out.",
+            );
+            return Err(unknown_step(&path(), id, positions, why, next));
         };
         if at == of {
             return Err(Refusal::new(

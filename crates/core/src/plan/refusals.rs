@@ -1,5 +1,7 @@
 //! What is said when a plan is refused. Each begins with the place.
 
+use std::collections::BTreeMap;
+
 use super::path::{Path, quoted};
 use crate::codes;
 use crate::names::nearest;
@@ -97,4 +99,14 @@ pub(super) fn unknown_word(path: &Path<'_>, word: &str, known: &[&str]) -> Refus
         format!("It is one of: {list}."),
         next,
     )
+}
+
+/// A step that no plan has. A name that is near it is proposed before what `next` says.
+pub(super) fn unknown_step(place: &str, id: &str, known: &BTreeMap<String, usize>, why: &str, next: &str) -> Refusal {
+    let next = match nearest(id, known.keys().map(String::as_str)) {
+        Some(near) => format!("Did you mean {near:?}?"),
+        None => next.to_owned(),
+    };
+    let what = format!("{place} names the step {}, which is not in the plan.", quoted(id));
+    invalid(what, why, next)
 }

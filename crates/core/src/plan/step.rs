@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{Field, Fields};
 use super::node::Node;
-use super::path::Path;
+use super::path::{Path, quoted};
 use super::refusals::{invalid, wrong_type};
 use super::words::{ActionClass, Effects, LockScope};
 use crate::codes;
@@ -35,9 +35,6 @@ pub const STEP_FIELDS: &[&str] = &[
     "compensation_note",
 ];
 
-/// The member of a job's payload that says which step it runs for; a plan leaves it free.
-const STEP_MEMBER: &str = "step";
-
 /// What joins the parts of a lock's key.
 const SEPARATOR: char = ':';
 
@@ -48,8 +45,9 @@ pub struct Step {
     pub id: String,
     /// What is done, such as `service.restart`.
     pub action: String,
-    /// How deep that reaches.
-    pub action_class: ActionClass,
+    /// How deep that reaches; none leaves it to the registered action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action_class: Option<ActionClass>,
     /// What kind of thing it is done to, such as `host`.
     pub target_type: String,
     /// Which one.
@@ -74,9 +72,11 @@ pub struct Step {
     /// How often it is tried. Once for `once`; none leaves it to the kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts_max: Option<i64>,
-    /// Whether it may be tried again. A `read` may, anything else may not, unless the plan says otherwise.
+    /// Whether it may be tried again. A `read` may, anything else may not, unless the plan says otherwise; without a class
+    /// the registered action decides, and this is the safe choice.
     pub effects: Effects,
-    /// What it has for itself meanwhile. For a `read` nothing, else the target, unless the plan says otherwise.
+    /// What it has for itself meanwhile. For a `read` nothing, else the target, unless the plan says otherwise; in a
+    /// section the target. The registered action may demand more.
     pub lock_scope: LockScope,
     /// How it is undone, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,15 +97,15 @@ impl Step {
 
         let id = fields.required("id")?.name(NAME_CHARS_MAX)?;
         let action = part_of_key(&fields.required("action")?)?;
-        let action_class = fields.required("action_class")?.word()?;
+        let action_class = fields.optional("action_class").map(|field| field.word()).transpose()?;
         let effects = match fields.optional("effects") {
             Some(field) => field.word()?,
-            None if action_class == ActionClass::Read => Effects::Idempotent,
+            None if action_class == Some(ActionClass::Read) => Effects::Idempotent,
             None => Effects::Once,
         };
         let lock_scope = match fields.optional("lock_scope") {
             Some(field) => field.word()?,
-            None if action_class == ActionClass::Read => LockScope::None,
+            None if action_class == Some(ActionClass::Read) => LockScope::None,
             None => LockScope::Target,
         };
         let timeout_seconds = match fields.optional("timeout_seconds") {
@@ -123,7 +123,7 @@ impl Step {
             action,
             action_class,
             target_type: part_of_key(&fields.required("target_type")?)?,
-            target_ref: fields.required("target_ref")?.name(REF_CHARS_MAX)?,
+            target_ref: without_edges(&fields.required("target_ref")?, REF_CHARS_MAX)?,
             executor: named("executor")?,
             payload: payload(fields.optional("payload"))?,
             payload_ref: referred("payload_ref")?,
@@ -162,18 +162,23 @@ impl Step {
     /// assert_eq!(plan.unwrap().steps()[0].lock_target().unwrap(), "service:web%3A80");
     /// ```
     pub fn lock_target(&self) -> Option<String> {
-        let reference = self.target_ref.replace('%', "%25").replace(SEPARATOR, "%3A");
         match self.lock_scope {
-            LockScope::Target => Some(format!("{}:{reference}", self.target_type)),
-            LockScope::TargetAndAction => Some(format!("{}:{reference}:{}", self.target_type, self.action)),
+            LockScope::Target => Some(self.target()),
+            LockScope::TargetAndAction => Some(format!("{}:{}", self.target(), self.action)),
             LockScope::None => None,
         }
+    }
+
+    /// Its target as the key of a lock writes it.
+    pub(super) fn target(&self) -> String {
+        let reference = self.target_ref.replace('%', "%25").replace(SEPARATOR, "%3A");
+        format!("{}:{reference}", self.target_type)
     }
 }
 
 /// A word that becomes part of a lock's key.
 fn part_of_key(field: &Field<'_>) -> Result<String, Refusal> {
-    let name = field.name(NAME_CHARS_MAX)?;
+    let name = without_edges(field, NAME_CHARS_MAX)?;
     match name.contains(SEPARATOR) {
         false => Ok(name),
         true => Err(Refusal::new(
@@ -181,6 +186,20 @@ fn part_of_key(field: &Field<'_>) -> Result<String, Refusal> {
             format!("{} holds the separator {SEPARATOR:?}.", field.path),
             "It becomes part of the key of a lock, whose parts are joined by it.",
             "Use a dot or a dash.",
+        )),
+    }
+}
+
+/// A name that neither begins nor ends with white space: with some it would look like another one.
+fn without_edges(field: &Field<'_>, chars_max: usize) -> Result<String, Refusal> {
+    let name = field.name(chars_max)?;
+    match name.trim() == name {
+        true => Ok(name),
+        false => Err(Refusal::new(
+            codes::NAME_INVALID,
+            format!("{} is {}.", field.path, quoted(&name)),
+            "White space at its beginning or end makes a name that looks like another one.",
+            "Remove it.",
         )),
     }
 }
@@ -202,11 +221,6 @@ fn payload(field: Option<Field<'_>>) -> Result<Map<String, Value>, Refusal> {
             format!("{} has {bytes} bytes.", field.path),
             format!("At most {PAYLOAD_BYTES_MAX} bytes are allowed: a job carries signals, not data."),
             "Store the data elsewhere and pass its address as payload_ref.",
-        )),
-        Value::Object(entries) if entries.contains_key(STEP_MEMBER) => Err(invalid(
-            format!("{} is taken.", field.path.field(STEP_MEMBER)),
-            "There the job finds which step it runs for.",
-            "Give it another name.",
         )),
         Value::Object(entries) => Ok(entries),
         _ => Err(wrong_type(&field.path, field.node.kind(), "an object")),

@@ -92,19 +92,22 @@ def chain(story):
         yield body, before.hex()
 
 
+def canonical(plan):
+    return json.dumps(plan, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
 def lines(story):
-    plan = json.dumps(story["plan"], ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    plan = canonical(PLAN)
     plan_hash = sha256(plan.encode()).hex()
     execution = story["execution_id"]
     events = list(chain(story))
-    yield text({"kind": "evidence", "version": 1, "execution_id": execution, "tenant": "default", "plan_hash": plan_hash,
+    yield text({"kind": "evidence", "version": 2, "execution_id": execution, "tenant": "default", "plan_hash": plan_hash,
                 "state": story["state"], "exported_at": "2026-02-01T12:00:00Z", "events": len(events)})
     yield text({"kind": "plan", "plan": plan})
     yield text({"kind": "execution", "execution_id": execution, "plan_hash": plan_hash, "state": story["state"],
-                "purpose": story["plan"]["purpose"], **story["execution"], "chain_hash": events[-1][1]})
+                **EXECUTION, **story["execution"], "chain_hash": events[-1][1]})
     for record in story["records"]:
-        hashed = {"plan_hash": plan_hash} if record["kind"] in ("approval", "vote") else {}
-        yield text({**record, **hashed})
+        yield text(record)
     for body, digest in events:
         yield text({"kind": "event", "body": body, "hash": digest})
 
@@ -128,73 +131,144 @@ PLAN = {
     "sla_class": "medium",
     "runbook_ref": "https://runbooks.example/till",
     "steps": [
-        {"id": "restart", "action": "service.restart", "action_class": "modify", "target_type": "service", "target_ref": "till"},
+        {"id": "restart", "action": "service.restart", "action_class": "modify", "target_type": "service", "target_ref": "till",
+         "payload": {"grace_seconds": 30}},
         {"id": "check", "action": "service.check", "action_class": "read", "target_type": "service", "target_ref": "till",
          "needs": ["restart"]},
     ],
 }
+PLAN_HASH = sha256(canonical(PLAN).encode()).hex()
+APPROVAL = "019c1d2e-0000-7000-8000-0000000000a1"
+ASKED = "2026-01-31T09:00:00Z"
+EXPIRES = "2026-02-01T09:00:00Z"
+DECIDED = "2026-01-31T09:05:00Z"
+
+# What the execution and its steps have in common in both files.
+EXECUTION = {"purpose": PLAN["purpose"], "action_class": "modify", "approval_level": 1, "rule": "changes", "requested_by": "ada",
+             "requesters": ["ada"], "key": "till", "key_origin": "given", "timeout_ms": 600000, "created_at": ASKED}
+TERMS = [
+    {"steps": [1], "action_class": "modify", "effects": "once", "attempts_max": 1, "timeout_seconds": 60, "approval_level": 1,
+     "rule": "changes", "roles": [], "quorum": 1, "approval_seconds": 86400, "lock_action": ""},
+    {"steps": [2], "action_class": "read", "effects": "idempotent", "timeout_seconds": 30, "approval_level": 0, "rule": "default"},
+]
+RULE = {"position": 10, "action_classes": ["modify"], "level": 1, "roles": [], "quorum": 1, "expires_seconds": 86400,
+        "note": "Changes need a second pair of eyes.", "updated_by": "root", "updated_at": "2026-01-02T10:00:00Z"}
 
 
 def approval(state, **more):
-    return {"kind": "approval", "approval_id": "019c1d2e-0000-7000-8000-0000000000a1", "step_id": None, "level": 1, "quorum": 1,
-            "roles": [], "rule": "default", "auto_approved": False, "state": state, **more}
+    return {"kind": "approval", "approval_id": APPROVAL, "plan_hash": PLAN_HASH, "level": 1, "quorum": 1, "roles": [],
+            "rule": "changes", "auto_approved": False, "state": state, "created_at": ASKED, "expires_at": EXPIRES,
+            "decided_at": DECIDED, "decided_by": "grace", **more}
 
 
-def vote(decision, **more):
-    return {"kind": "vote", "approval_id": "019c1d2e-0000-7000-8000-0000000000a1", "principal": "grace", "decision": decision,
-            "auth_method": "key", "source": "10.0.0.7", "roles": ["approver"], "level": 1, "at": "2026-01-31T09:05:00Z", **more}
+# How grace proved who she is, in the event and in the line of the vote.
+PROOF = {"auth_method": "api_key tnr_7hq2", "source": "10.0.0.7", "roles": ["approver"], "level": 1}
 
 
-def step(number, name, state, **more):
-    return {"kind": "step", "step_number": number, "step_id": name, "state": state, "approval_level": 1, **more}
+def vote(decision, comment):
+    return {"kind": "vote", "approval_id": APPROVAL, "principal": "grace", "decision": decision, "plan_hash": PLAN_HASH,
+            "comment": comment, "auth_makers": [], "at": DECIDED, **PROOF}
 
 
-SUBMITTED = ("2026-01-31T09:00:00Z", "execution_submitted", "ada", None, {"purpose": PLAN["purpose"], "steps": 2})
-REQUESTED = ("2026-01-31T09:00:00Z", "approval_requested", "ada", None, {"level": 1, "rule": "default"})
+def voted(decision, comment):
+    return (DECIDED, "approval_vote", "grace", None, {"approval_id": APPROVAL, "decision": decision, "plan_hash": PLAN_HASH,
+                                                      "comment": comment, **PROOF})
+
+
+def restart(state, **more):
+    return {"kind": "step", "step_number": 1, "step": "restart", "action": "service.restart", "action_class": "modify",
+            "target_type": "service", "target_ref": "till", "job_kind": "service.restart", "payload": {"grace_seconds": 30},
+            "effects": "once", "attempts_max": 1, "timeout_seconds": 60, "approval_level": 1, "rule": "changes", "roles": [],
+            "quorum": 1, "approval_seconds": 86400, "lock_target": "service:till", "lock_action": "", "state": state, **more}
+
+
+def check(state, **more):
+    return {"kind": "step", "step_number": 2, "step": "check", "action": "service.check", "action_class": "read",
+            "target_type": "service", "target_ref": "till", "job_kind": "service.check", "payload": {}, "needs": ["restart"],
+            "effects": "idempotent", "timeout_seconds": 30, "approval_level": 0, "rule": "default", "state": state, **more}
+
+
+# What a run reported, and what the chained line keeps of it.
+RESULT = '{"open": true}'
+RESULT_HASH = {"result_hash": sha256(RESULT.encode()).hex(), "result_bytes": len(RESULT)}
+FIRST_JOB, SECOND_JOB = "019c1d2e-0000-7000-8000-0000000000b1", "019c1d2e-0000-7000-8000-0000000000b2"
+FIRST_RUN = {"attempt": 1, "worker": "till-1", "started_at": "2026-01-31T09:05:01Z", "ended_at": "2026-01-31T09:05:04Z"}
+LOST_RUN = {"attempt": 1, "outcome": "failed", "worker": "till-2", "started_at": "2026-01-31T09:05:05Z",
+            "ended_at": "2026-01-31T09:05:06Z", "error_code": "unreachable", "error_class": "transient",
+            "error_message": "no route to the till"}
+LAST_RUN = {"attempt": 2, "outcome": "succeeded", "worker": "till-2", "started_at": "2026-01-31T09:05:08Z",
+            "ended_at": "2026-01-31T09:05:09Z"}
+
+
+def attempt(step, job, run, facts, **more):
+    return {"kind": "attempt", "step": step, "job_id": job, "run": run, "outcome": "succeeded", "holder": "tills",
+            "leased_at": facts["started_at"], **facts, **more}
+
+
+def told(run, facts, **more):
+    """A run as a chained line tells it: the attempt of the run's number, the holder who is the actor and the lease that
+    began with the start go without saying."""
+    return {"run": run, **{name: value for name, value in facts.items() if name != "attempt"}, **more}
+
+
+SUBMITTED = (ASKED, "execution_submitted", "ada", None, {
+    "plan_hash": PLAN_HASH, "purpose": PLAN["purpose"], "steps": 2, "approval_level": 1, "rule": "changes",
+    "record": {"tenant": "default", "requesters": ["ada"], "key": "till", "key_origin": "given", "action_class": "modify",
+               "timeout_ms": 600000, "rules": {"changes": RULE}, "steps": TERMS}})
+REQUESTED = (ASKED, "approval_requested", "ada", None, {
+    "from": "pending", "to": "awaiting_approval", "approval_id": APPROVAL, "level": 1, "roles": [], "quorum": 1, "rule": "changes",
+    "plan_hash": PLAN_HASH, "created_at": ASKED, "expires_at": EXPIRES})
+NO = "not on a Saturday – “wait”"
 
 STORIES = {
     "succeeded": {
         "execution_id": "019c1d2e-0000-7000-8000-000000000001",
         "state": "succeeded",
-        "plan": PLAN,
-        "execution": {"requested_by": "ada", "approval_level": 1, "rule": "default", "created_at": "2026-01-31T09:00:00Z",
-                      "started_at": "2026-01-31T09:05:00Z", "ended_at": "2026-01-31T09:05:09Z"},
+        "execution": {"reason_code": "completed", "approved_at": DECIDED, "started_at": DECIDED, "ended_at": "2026-01-31T09:05:09Z"},
         "records": [
-            step(1, "restart", "succeeded", worker="till-1", fence=7, job_id="019c1d2e-0000-7000-8000-0000000000b1"),
-            step(2, "check", "succeeded", worker="till-2", job_id="019c1d2e-0000-7000-8000-0000000000b2"),
-            approval("approved", decided_by="grace", decided_at="2026-01-31T09:05:00Z", consumed_at="2026-01-31T09:05:00Z"),
-            vote("approve", comment="as agreed"),
-            {"kind": "attempt", "step_number": 1, "attempt": 1, "outcome": "succeeded", "worker": "till-1"},
-            {"kind": "attempt", "step_number": 2, "attempt": 1, "outcome": "succeeded", "worker": "till-2"},
+            restart("succeeded", job_id=FIRST_JOB, fence=7, **FIRST_RUN),
+            check("succeeded", job_id=SECOND_JOB, attempt=2, worker="till-2", started_at=LOST_RUN["started_at"],
+                  ended_at=LAST_RUN["ended_at"], **RESULT_HASH),
+            approval("approved", reason="as agreed", consumed_at=DECIDED),
+            vote("approve", "as agreed"),
+            attempt("restart", FIRST_JOB, 1, FIRST_RUN),
+            attempt("check", SECOND_JOB, 1, LOST_RUN),
+            attempt("check", SECOND_JOB, 2, LAST_RUN, result=RESULT),
         ],
         "events": [
             SUBMITTED,
             REQUESTED,
-            ("2026-01-31T09:05:00Z", "approval_approved", "grace", None, {"rule": "default"}),
-            ("2026-01-31T09:05:00Z", "execution_approved", "grace", None, {"from": "awaiting_approval", "to": "approved"}),
-            ("2026-01-31T09:05:00Z", "execution_running", "grace", None, {"from": "approved", "to": "running"}),
-            ("2026-01-31T09:05:04Z", "step_succeeded", "till-1", "restart", {"attempt": 1}),
-            ("2026-01-31T09:05:09Z", "step_succeeded", "till-2", "check", {"attempt": 1}),
-            ("2026-01-31T09:05:09Z", "execution_completed", "till-2", None, {"from": "running", "to": "succeeded"}),
+            voted("approve", "as agreed"),
+            (DECIDED, "approval_approved", "grace", None, {"approval_id": APPROVAL, "plan_hash": PLAN_HASH, "reason": "as agreed"}),
+            (DECIDED, "execution_approved", "grace", None, {"from": "awaiting_approval", "to": "approved"}),
+            (DECIDED, "execution_started", "grace", None, {"approval_id": APPROVAL, "started_at": DECIDED}),
+            (DECIDED, "execution_running", "grace", None, {"from": "approved", "to": "running"}),
+            (DECIDED, "step_started", "grace", "restart", {"job_id": FIRST_JOB, "target": "service:till", "fence": 7}),
+            ("2026-01-31T09:05:04Z", "step_completed", "tills", "restart", told(1, FIRST_RUN)),
+            ("2026-01-31T09:05:04Z", "step_started", "tills", "check", {"job_id": SECOND_JOB}),
+            ("2026-01-31T09:05:06Z", "step_retrying", "tills", "check", told(1, LOST_RUN)),
+            ("2026-01-31T09:05:09Z", "step_completed", "tills", "check", told(2, LAST_RUN, **RESULT_HASH)),
+            ("2026-01-31T09:05:09Z", "execution_completed", "tills", None,
+             {"from": "running", "to": "succeeded", "reason_code": "completed", "succeeded": 2}),
         ],
     },
     "rejected": {
         "execution_id": "019c1d2e-0000-7000-8000-000000000002",
         "state": "rejected",
-        "plan": PLAN,
-        "execution": {"requested_by": "ada", "approval_level": 1, "rule": "default", "created_at": "2026-01-31T09:00:00Z",
-                      "started_at": None, "ended_at": "2026-01-31T09:05:00Z"},
+        "execution": {"reason_code": "rejected", "reason": NO, "ended_at": DECIDED},
         "records": [
-            step(1, "restart", "cancelled"),
-            step(2, "check", "cancelled"),
-            approval("rejected", decided_by="grace", decided_at="2026-01-31T09:05:00Z", consumed_at=None),
-            vote("reject", comment="not on a Saturday – “wait”"),
+            restart("skipped", ended_at=DECIDED, error_message=NO),
+            check("skipped", ended_at=DECIDED, error_message=NO),
+            approval("rejected", reason=NO),
+            vote("reject", NO),
         ],
         "events": [
             SUBMITTED,
             REQUESTED,
-            ("2026-01-31T09:05:00Z", "approval_rejected", "grace", None, {"comment": "not on a Saturday – “wait”"}),
-            ("2026-01-31T09:05:00Z", "execution_rejected", "grace", None, {"from": "awaiting_approval", "to": "rejected"}),
+            voted("reject", NO),
+            (DECIDED, "approval_rejected", "grace", None, {"approval_id": APPROVAL, "plan_hash": PLAN_HASH, "reason": NO}),
+            (DECIDED, "execution_rejected", "grace", None,
+             {"from": "awaiting_approval", "to": "rejected", "reason_code": "rejected", "reason": NO, "skipped": 2}),
         ],
     },
 }

@@ -44,14 +44,15 @@ def canonical(value):
 
 def steps(plan):
     by_id = {step["id"]: step for step in plan["steps"]}
+    sectioned = {step for section in plan.get("sections", []) for step in section["steps"]}
 
     def level(step):
         return max((level(by_id[need]) + 1 for need in step.get("needs", [])), default=0)
 
     for step in plan["steps"]:
-        read = step["action_class"] == "read"
+        read = step.get("action_class") == "read"
         effects = step.get("effects", "idempotent" if read else "once")
-        scope = step.get("lock_scope", "none" if read else "target")
+        scope = "target" if step["id"] in sectioned else step.get("lock_scope", "none" if read else "target")
         parts = [step["target_type"], step["target_ref"].replace("%", "%25").replace(":", "%3A"), step["action"]]
         yield [
             step["id"],

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // A test that cannot go on may stop.
 
+mod anchors;
 mod backoff;
 mod codes;
 mod evidence;
+mod evidence_forged;
 mod evidence_keys;
 mod evidence_tampering;
 mod execution_transitions;

@@ -64,6 +64,10 @@ fn the_schema_has_the_fields_the_words_and_the_limits_of_the_reader() {
     assert_eq!(defs["reference"]["maxLength"], limits::REF_CHARS_MAX);
     assert_eq!(step["needs"]["maxItems"], limits::NEEDS_MAX);
     assert_eq!(step["timeout_seconds"]["maximum"], limits::STEP_TIMEOUT_SECONDS_MAX);
+    assert_eq!(
+        plan["timeout_seconds"]["maximum"],
+        limits::EXECUTION_TIMEOUT_SECONDS_MAX
+    );
     assert_eq!(step["attempts_max"]["maximum"], limits::ATTEMPTS_MAX);
     assert_eq!(
         step["compensation_note"]["maxLength"],

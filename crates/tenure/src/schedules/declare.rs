@@ -87,8 +87,8 @@ impl NewSchedule {
         self.set("zone", zone.into())
     }
 
-    /// With this payload: anything that serde turns into a small JSON object. Its jobs find it with a member `slot`
-    /// beside, the [`SlotInfo`].
+    /// With this payload: anything that serde turns into a small JSON object. Its jobs get just this;
+    /// which slot they run for is the [`SlotInfo`] beside it.
     pub fn payload(self, payload: &impl Serialize) -> Result<NewSchedule> {
         let payload = serde_json::to_value(payload).map_err(|error| {
             Refusal::new(
@@ -221,25 +221,10 @@ fn seconds(duration: Duration) -> Value {
     }
 }
 
-/// Which slot a job runs for: the member `slot` of its payload. In a worker, see
-/// [`Context::slot`](crate::worker::Context::slot).
-///
-/// ```
-/// use tenure::schedules::SlotInfo;
-///
-/// #[derive(serde::Deserialize)]
-/// struct Report {
-///     of: String,
-///     slot: SlotInfo,
-/// }
-///
-/// let payload = r#"{"of": "yesterday", "slot": {"schedule": "nightly", "plan_time": "2026-01-02T03:00:00Z",
-///     "scope_kind": "global", "scope_id": "global", "origin": "rule"}}"#;
-/// let report: Report = serde_json::from_str(payload)?;
-/// assert_eq!(report.slot.plan_time.to_string(), "2026-01-02T03:00:00Z");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
+/// Which slot a job runs for, as the database wrote it with the job: what the payload says means nothing here. In a worker,
+/// see [`Context::slot`](crate::worker::Context::slot).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct SlotInfo {
     /// The schedule.

@@ -1,6 +1,7 @@
 //! Archives executions whose retention is over: their evidence is signed and kept, their rows go.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::codes;
@@ -8,8 +9,9 @@ use tenure_core::evidence::{SecretKey, sign, verify};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
+use super::Settings;
 use crate::error::Result;
-use crate::evidence::{current_key, ensure_key};
+use crate::evidence::KeySource;
 use crate::pool::Pool;
 use crate::store::evidence::{Due, execution_archive, execution_archive_due, execution_evidence};
 use crate::store::{as_tenant, for_every_tenant};
@@ -39,8 +41,13 @@ enum End {
     Elsewhere,
 }
 
-/// Archives what is due, one execution at a time, as far as a bounded number of them goes.
+/// Archives what is due, one execution at a time, as far as a bounded number of them goes, with the key of the database.
 pub async fn run_once(client: &mut Client) -> Result<Counts> {
+    run_once_with(client, &KeySource::default()).await
+}
+
+/// The same, with this key.
+pub async fn run_once_with(client: &mut Client, source: &KeySource) -> Result<Counts> {
     let mut counts = Counts::default();
     let mut left: Vec<Uuid> = Vec::new();
     let mut key = None;
@@ -53,7 +60,7 @@ pub async fn run_once(client: &mut Client) -> Result<Counts> {
         }
         let key = match &key {
             Some(key) => key,
-            None => key.insert(signing_key(client).await?),
+            None => key.insert(signing_key(client, source).await?),
         };
         for due in &due {
             match archive(client, due, key).await? {
@@ -77,10 +84,10 @@ async fn due(client: &mut Client, limit: i32) -> Result<Vec<Due>> {
     Ok(due)
 }
 
-async fn signing_key(client: &mut Client) -> Result<SecretKey> {
+async fn signing_key(client: &mut Client, source: &KeySource) -> Result<Arc<SecretKey>> {
     let transaction = client.transaction().await?;
-    ensure_key(&transaction).await?;
-    let key = current_key(&transaction).await?;
+    source.ensure(&transaction).await?;
+    let key = source.signing_key(&transaction).await?;
     transaction.commit().await?;
     Ok(key)
 }
@@ -122,13 +129,20 @@ async fn archive(client: &mut Client, due: &Due, key: &SecretKey) -> Result<End>
 }
 
 /// Archives on a timer until `shutdown` is ready.
-pub async fn run(pool: &Pool, interval: Duration, shutdown: impl Future<Output = ()>) {
-    super::every("archive", pool, interval, shutdown, async |connection| {
-        let counts = run_once(connection).await?;
-        if counts.archived > 0 {
-            tracing::info!(service = "archive", ?counts, "archived");
-        }
-        Ok(())
-    })
+pub async fn run(pool: &Pool, settings: &Settings, interval: Duration, shutdown: impl Future<Output = ()>) {
+    super::every_with(
+        "archive",
+        pool,
+        interval,
+        shutdown,
+        settings,
+        async |connection, settings| {
+            let counts = run_once_with(connection, &settings.key).await?;
+            if counts.archived > 0 {
+                tracing::info!(service = "archive", ?counts, "archived");
+            }
+            Ok(())
+        },
+    )
     .await;
 }

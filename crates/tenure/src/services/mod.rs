@@ -21,6 +21,8 @@
 //! A service acts for every tenant whose gate is open, so its login must be a member of `tenure_server`. Any number of
 //! processes may run the same service; what one works on, another leaves alone.
 
+pub mod anchor;
+mod anchor_file;
 pub mod archive;
 mod beat;
 pub mod executions;
@@ -35,18 +37,34 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+pub use self::anchor_file::AnchorFile;
 use self::beat::Beat;
 use crate::error::Result;
+use crate::evidence::KeySource;
 use crate::pool::{Connection, Pool};
 
 /// A part of the interval, at random, is added to each pause, so that processes started together drift apart.
 const JITTER_PERCENT: u32 = 20;
+
+/// What services need beside the database.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The key that signs evidence and checkpoints: that of the database, unless one is given.
+    pub key: KeySource,
+    /// The file that checkpoints are appended to. Without one they go only to subscriptions to `evidence.anchored`.
+    pub anchor_file: Option<AnchorFile>,
+}
 
 /// Runs all services until `shutdown` is ready; work that has begun is finished. Dropping the future stops them at once.
 ///
 /// Each needs a connection of the pool while it works. Webhooks are not sent: that takes an HTTP client, and only
 /// `tenure serve` has one. What subscriptions have put in line for them waits for such a server.
 pub async fn run(pool: Pool, shutdown: impl Future<Output = ()>) {
+    run_with(pool, Settings::default(), shutdown).await;
+}
+
+/// The same, with a key and a file outside the database.
+pub async fn run_with(pool: Pool, settings: Settings, shutdown: impl Future<Output = ()>) {
     let (ending, ended) = watch::channel(());
     let end = || {
         let mut ended = ended.clone();
@@ -60,7 +78,14 @@ pub async fn run(pool: Pool, shutdown: impl Future<Output = ()>) {
             services.spawn(async move { $service::run(&pool, $service::INTERVAL, end).await });
         })*};
     }
-    start!(reaper, scheduler, executions, subscriptions, retention, archive);
+    start!(reaper, scheduler, executions, subscriptions, retention);
+    macro_rules! start_with {
+        ($($service:ident),*) => {$({
+            let (pool, settings, end) = (pool.clone(), settings.clone(), end());
+            services.spawn(async move { $service::run(&pool, &settings, $service::INTERVAL, end).await });
+        })*};
+    }
+    start_with!(archive, anchor);
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         tokio::select! {
@@ -85,13 +110,28 @@ async fn every(
     shutdown: impl Future<Output = ()>,
     work: impl AsyncFn(&mut Connection) -> Result<()>,
 ) {
+    every_with(name, pool, interval, shutdown, &work, async |connection, work| {
+        work(connection).await
+    })
+    .await;
+}
+
+/// The same, with something that the work needs: a closure that captured it could not be sent to another thread.
+async fn every_with<S>(
+    name: &'static str,
+    pool: &Pool,
+    interval: Duration,
+    shutdown: impl Future<Output = ()>,
+    given: &S,
+    work: impl AsyncFn(&mut Connection, &S) -> Result<()>,
+) {
     let mut shutdown = std::pin::pin!(shutdown);
     let mut failing = false;
     let mut beat = Beat::default();
     loop {
         let outcome = match pool.get().await {
             Ok(mut connection) => {
-                let outcome = work(&mut connection).await;
+                let outcome = work(&mut connection, given).await;
                 if outcome.is_ok() {
                     beat.ran(name, &connection).await;
                 }

@@ -95,6 +95,12 @@ row! {
         pub position: i32,
         /// For steps of these classes.
         pub action_classes: Option<Vec<String>>,
+        /// For these actions, with `*` for anything.
+        pub actions: Option<Vec<String>>,
+        /// For jobs of these kinds, with `*` for anything.
+        pub kinds: Option<Vec<String>>,
+        /// For these executors, with `*` for anything.
+        pub executors: Option<Vec<String>>,
         /// For targets of these types, with `*` for anything.
         pub target_types: Option<Vec<String>>,
         /// For these targets, with `*` for anything.

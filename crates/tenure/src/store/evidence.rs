@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure_core::evidence::SecretKey;
+use tenure_core::evidence::{PublicKey, SecretKey};
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -36,12 +36,14 @@ pub struct EvidenceKey {
     pub created_at: Timestamp,
     /// Who made it.
     pub created_by: String,
-    /// Whether it is the one that signs now.
+    /// Whether it is the newest, which signs unless a server has another of its own.
     pub signs: bool,
+    /// Where its secret half is: `database`, `outside` or `removed`.
+    pub kept: String,
 }
 
 impl FromRow for EvidenceKey {
-    const COLUMNS: &'static [&'static str] = &["key_id", "public_key", "created_at", "created_by", "signs"];
+    const COLUMNS: &'static [&'static str] = &["key_id", "public_key", "created_at", "created_by", "signs", "kept"];
     fn from_row(row: &Row) -> Result<Self, tokio_postgres::Error> {
         Ok(EvidenceKey {
             key_id: row.try_get(0)?,
@@ -49,6 +51,7 @@ impl FromRow for EvidenceKey {
             created_at: row.try_get(2)?,
             created_by: row.try_get(3)?,
             signs: row.try_get(4)?,
+            kept: row.try_get(5)?,
         })
     }
 }
@@ -113,6 +116,16 @@ pub async fn evidence_key_add(client: &impl GenericClient, key: &SecretKey, turn
         .with("p_public_key", &bytes)
         .with("p_secret_key", &*secret)
         .with("p_first", &(turn == KeyTurn::First))
+        .read(client)
+        .await
+}
+
+/// Makes the public half of a key known whose secret half is outside the database (`tenure.evidence_key_register`).
+pub async fn evidence_key_register(client: &impl GenericClient, key: &PublicKey) -> Result<KeyAdded> {
+    let (id, bytes) = (key.id(), key.to_bytes().to_vec());
+    Call::new("evidence_key_register")
+        .with("p_key_id", &id)
+        .with("p_public_key", &bytes)
         .read(client)
         .await
 }

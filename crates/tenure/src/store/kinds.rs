@@ -34,6 +34,8 @@ row! {
         pub retention_seconds: Option<i32>,
         /// Held jobs of it at most, over all workers.
         pub concurrency_max: Option<i32>,
+        /// Whether only plans make jobs of it.
+        pub only_by_plan: bool,
         /// How long a job keeps its key after its end.
         pub key_keep_seconds: Option<i32>,
         /// What becomes of late slots of its schedules.

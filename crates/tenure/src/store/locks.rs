@@ -15,7 +15,7 @@ row! {
         pub lock_key: String,
         /// What is locked: `type:ref`, or with the action `type:ref:action`.
         pub part: String,
-        /// Grows with every acquisition.
+        /// The fencing number of the run that may act on it, or of the lock by hand. It grows with every run and every lock.
         pub fence: i64,
         /// Who holds it.
         pub owner: String,
@@ -31,6 +31,8 @@ row! {
         pub expires_at: Timestamp,
         /// How many steps wait for it.
         pub waiters: i64,
+        /// The section of the execution that holds it across its steps.
+        pub section: Option<String>,
     }
 }
 

@@ -16,7 +16,10 @@
 //! # }
 //! ```
 
+pub mod actions;
+pub mod anchors;
 pub mod approvals;
+pub mod archives;
 mod call;
 pub mod config;
 pub mod dead_letters;
@@ -26,6 +29,7 @@ pub mod execution_dead_letters;
 pub mod executions;
 pub mod executions_tick;
 pub mod executors;
+pub mod governance_changes;
 pub mod health;
 mod identity;
 pub mod jobs;
@@ -40,6 +44,7 @@ pub mod schedules;
 pub mod services;
 pub mod steps;
 pub mod subscriptions;
+pub mod target_types;
 pub mod tenants;
 pub mod timeout_policies;
 mod timestamp;

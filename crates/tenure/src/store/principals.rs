@@ -25,6 +25,8 @@ row! {
         pub created_at: Timestamp,
         /// By whom.
         pub created_by: String,
+        /// Who stands behind it, and can have no plan of theirs approved by it: who registered, changed or confirmed it.
+        pub makers: Vec<String>,
         /// How many valid keys it has.
         pub keys: i64,
     }

@@ -39,7 +39,7 @@ row! {
         pub rule: String,
         /// The lock it holds or waits for.
         pub lock_key: Option<String>,
-        /// The number of that acquisition.
+        /// The fencing number of the run that may act on the target, or was the last that might.
         pub fence: Option<i64>,
         /// How long it may take.
         pub timeout_seconds: i32,
@@ -83,6 +83,12 @@ row! {
         pub waiting_place: Option<i64>,
         /// How it is undone, for people.
         pub compensation_note: Option<String>,
+        /// The registered action that decided about class, level and lock; none: the action is not registered.
+        pub registration: Option<String>,
+        /// The approval level that the action itself demands.
+        pub level_min: i32,
+        /// The section whose lock it holds together with others.
+        pub section: Option<String>,
     }
 }
 

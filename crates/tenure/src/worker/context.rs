@@ -120,17 +120,12 @@ impl Context {
         self.inner.job.attempt >= self.inner.job.attempts_max
     }
 
-    /// Which slot of a schedule it runs for; none: nobody planned it.
+    /// Which slot of a schedule it runs for; none: it is no planned run, whatever its payload says.
     pub fn slot(&self) -> Option<SlotInfo> {
-        #[derive(serde::Deserialize)]
-        struct Planned {
-            slot: SlotInfo,
-        }
-        let planned: Planned = self.inner.job.payload.read().ok()?;
-        Some(planned.slot)
+        self.inner.job.slot.clone()
     }
 
-    /// Which step of an execution it runs; none: it belongs to no plan.
+    /// Which step of an execution it runs; none: it belongs to no plan, whatever its payload says.
     ///
     /// ```no_run
     /// # use tenure::worker::{Context, Failure};
@@ -143,7 +138,7 @@ impl Context {
     /// }
     /// ```
     pub fn step(&self) -> Option<StepInfo> {
-        StepInfo::of(&self.inner.job)
+        self.inner.job.step.clone()
     }
 
     /// The name of the worker.

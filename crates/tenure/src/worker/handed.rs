@@ -67,6 +67,9 @@ impl Told {
             enqueued_by: self.enqueued_by,
             created_at: self.due,
             traceparent: self.traceparent,
+            step: None,
+            slot: None,
+            fence: None,
         }
     }
 }

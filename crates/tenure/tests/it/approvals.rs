@@ -56,6 +56,7 @@ async fn an_approved_plan_runs_and_the_vote_says_who_decided_about_what() {
         "execution_approved",
         "execution_started",
         "execution_running",
+        "step_queued",
         "step_started",
         "step_completed",
         "execution_completed",
@@ -198,7 +199,7 @@ async fn nobody_decides_about_a_plan_of_their_own_on_any_path() {
     );
 
     // An admin with every role, by a login of their own.
-    let roles = ["tenure_admin", "tenure_operator", "tenure_approver", "tenure_producer"];
+    let roles = ["tenure_admin", "tenure_operator", "tenure_approver", "tenure_requester"];
     let (login, admin) = db.login(&roles, "default", None).await;
     let text = plan("of an admin", &["a modify"]).to_string();
     let own = Asked::of(&one(&admin, "select tenure.execution_submit($1)", &[&text]).await);
@@ -237,6 +238,7 @@ async fn no_role_but_that_of_an_approver_decides_and_none_starts_an_execution_by
     for role in [
         "tenure_admin",
         "tenure_operator",
+        "tenure_requester",
         "tenure_producer",
         "tenure_worker",
         "tenure_viewer",

@@ -44,7 +44,7 @@ async fn a_key_decides_as_its_principal_and_up_to_its_own_level() {
     let (db, c) = people().await;
     let (_, server) = db.login(&["tenure_server"], "default", None).await;
     let vote = "select tenure.approval_decide($1, 'approve', $2)";
-    let eves = key(&c, "eve", &["producer", "approver", "admin"], Some(3)).await;
+    let eves = key(&c, "eve", &["requester", "approver", "admin"], Some(3)).await;
     let adas = key(&c, "ada", &["approver"], Some(1)).await;
     let pams = key(&c, "pam", &["approver"], Some(2)).await;
     let admins = key(&c, "bob", &["admin", "operator"], None).await;
@@ -106,7 +106,9 @@ async fn a_key_decides_as_its_principal_and_up_to_its_own_level() {
 async fn naming_a_key_gives_a_login_neither_its_level_nor_its_proof() {
     let (db, c) = people().await;
     let strong = key(&c, "ada", &["approver"], Some(3)).await;
-    let (login, session) = db.login(&["tenure_approver", "tenure_producer"], "default", None).await;
+    let (login, session) = db
+        .login(&["tenure_approver", "tenure_requester"], "default", None)
+        .await;
     act(&c, "pam").await;
     one(&c, "select tenure.principal_create($1, 'human')", &[&login.as_str()]).await;
     one(

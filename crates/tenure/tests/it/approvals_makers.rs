@@ -10,10 +10,10 @@ use crate::approvals_scene::{
 use crate::fixture::{Db, get, one, refused, rows, run};
 
 /// Every role that a login can have in one tenant.
-const EVERYTHING: [&str; 4] = ["tenure_admin", "tenure_operator", "tenure_approver", "tenure_producer"];
+pub(crate) const EVERYTHING: [&str; 4] = ["tenure_admin", "tenure_operator", "tenure_approver", "tenure_requester"];
 
 /// A login with every role, bound to this principal by whoever runs the installation.
-async fn login_of(db: &Db, c: &Client, who: &str) -> (String, Client) {
+pub(crate) async fn login_of(db: &Db, c: &Client, who: &str) -> (String, Client) {
     let (login, session) = db.login(&EVERYTHING, "default", None).await;
     let bound = one(
         c,
@@ -26,18 +26,18 @@ async fn login_of(db: &Db, c: &Client, who: &str) -> (String, Client) {
 }
 
 /// Asks for a change over this session.
-async fn ask_over(session: &Client, purpose: &str) -> Asked {
+pub(crate) async fn ask_over(session: &Client, purpose: &str) -> Asked {
     let text = plan(purpose, &["a modify"]).to_string();
     Asked::of(&one(session, "select tenure.execution_submit($1)", &[&text]).await)
 }
 
-async fn decide_over(session: &Client, asked: &Asked, decision: &str) -> Value {
+pub(crate) async fn decide_over(session: &Client, asked: &Asked, decision: &str) -> Value {
     let sql = "select tenure.approval_decide($1, $2, $3, 'seen')";
     one(session, sql, &[&asked.approval, &decision, &asked.hash.as_str()]).await
 }
 
 /// Makes a key over this session, and answers its id.
-async fn key_over(session: &Client, c: &Client, who: &str, roles: &str) -> Uuid {
+pub(crate) async fn key_over(session: &Client, c: &Client, who: &str, roles: &str) -> Uuid {
     let prefix = Uuid::new_v4().simple().to_string();
     let sql = format!("select tenure.key_create($1, $2, sha256('s'), {roles})");
     let made = one(session, &sql, &[&who, &prefix.as_str()]).await;
@@ -47,14 +47,14 @@ async fn key_over(session: &Client, c: &Client, who: &str, roles: &str) -> Uuid 
 }
 
 /// The server acts for this key from now on, until the transaction ends.
-async fn begin_as(server: &Client, key: Uuid, function: &str) {
+pub(crate) async fn begin_as(server: &Client, key: Uuid, function: &str) {
     run(server, "begin").await;
     let sql = "select tenure.act_as($1, $2, null, 'POST /v1/x 10.0.0.9')";
     rows(server, sql, &[&key, &function]).await;
 }
 
 /// Decides for a key.
-async fn decide_by(server: &Client, key: Uuid, asked: &Asked, decision: &str) -> Value {
+pub(crate) async fn decide_by(server: &Client, key: Uuid, asked: &Asked, decision: &str) -> Value {
     begin_as(server, key, "approval_decide").await;
     let answer = decide_over(server, asked, decision).await;
     run(server, "commit").await;
@@ -62,14 +62,14 @@ async fn decide_by(server: &Client, key: Uuid, asked: &Asked, decision: &str) ->
 }
 
 /// Who stood behind what the only vote came by.
-async fn auth_makers(c: &Client, asked: &Asked) -> Vec<String> {
+pub(crate) async fn auth_makers(c: &Client, asked: &Asked) -> Vec<String> {
     let sql = "select auth_makers from tenure.approval_votes_of($1)";
     get(c, sql, &[&asked.approval]).await
 }
 
 /// Asserts that this was refused because of who made what it came by.
 #[track_caller]
-fn of_their_making(answer: &Value, who: &str, done: &str) {
+pub(crate) fn of_their_making(answer: &Value, who: &str, done: &str) {
     refused(answer, "self_approval");
     let text = |part: &str| answer[part].as_str().expect("text").to_owned();
     assert!(

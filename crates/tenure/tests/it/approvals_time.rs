@@ -203,7 +203,7 @@ async fn only_whoever_asked_or_an_operator_puts_another_plan_in_its_place() {
     let asked = ask_change(&c).await;
     let sql = "select tenure.execution_submit($1, p_supersedes => $2)";
     let text = plan("change", &["a modify", "b modify"]).to_string();
-    let (_, producer) = db.login(&["tenure_producer"], "default", None).await;
+    let (_, producer) = db.login(&["tenure_requester"], "default", None).await;
     refused(&one(&producer, sql, &[&text, &asked.execution]).await, "not_permitted");
     assert_eq!(state_of(&c, asked.execution).await, "awaiting_approval");
     let (_, operator) = db.login(&["tenure_operator"], "default", None).await;

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use crate::fixture::{Db, get, one, rows, run, try_rows};
 
 /// The tables of the hot path, and the runs of steps, of which upkeep asks for all tenants: row-level security holds for readers, but is not forced on the owner's functions.
-const HOT: [&str; 21] = [
+const HOT: [&str; 22] = [
     "active",
     "attempts",
     "delayed",
@@ -25,6 +25,7 @@ const HOT: [&str; 21] = [
     "step_marks",
     "step_needs",
     "step_runs",
+    "step_starts",
     "steps",
     "tunings",
 ];
@@ -72,6 +73,9 @@ async fn every_table_of_a_tenant_has_its_wall_and_only_the_hot_ones_spare_the_ow
     )
     .await;
     let installation_wide = [
+        "anchor_log",
+        "anchor_sinks",
+        "anchors",
         "config_keys",
         "event_domains",
         "executors",
@@ -216,13 +220,13 @@ async fn nobody_but_the_owner_writes_a_table_and_nobody_reads_a_token() {
     let roles: Vec<String> = names(
         &c,
         "select rolname::text from pg_roles where rolname in ('tenure_owner', 'tenure_server', 'tenure_admin', 'tenure_operator',
-           'tenure_approver', 'tenure_producer', 'tenure_worker', 'tenure_viewer')
+           'tenure_approver', 'tenure_requester', 'tenure_producer', 'tenure_worker', 'tenure_viewer')
           and not (rolcanlogin or rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication)",
     )
     .await;
     assert_eq!(
         roles.len(),
-        8,
+        9,
         "all roles stand, and none can log in or pass the walls: {roles:?}"
     );
     nothing(

@@ -111,17 +111,17 @@ async fn a_plan_is_submitted_approved_by_another_and_run_with_its_fences() {
         (change.execution_id, &change.plan_hash),
         (submitted.execution_id, &plan.hash())
     );
-    assert!(
-        change
-            .fence()
-            .is_some_and(|fence| fence > 1 << 20 && fence % (1 << 20) == 1),
-        "{change:?}"
-    );
     assert_eq!(own.plan().await.expect("a plan"), plan);
     let events = own.timeline(None).await.expect("a story");
     assert!(
         events.iter().map(|event| event.seq).eq(1..=events.len() as i32),
         "{events:?}"
+    );
+    let started = events.iter().rev().find(|event| event.kind == "step_started");
+    let fence = started.and_then(|event| event.data.as_ref()?["fence"].as_i64());
+    assert!(
+        change.fence().is_some() && change.fence() == fence,
+        "{change:?} {started:?}"
     );
     let kinds = [
         "execution_submitted",

@@ -101,7 +101,7 @@ async fn what_no_schedule_can_be_is_refused_when_it_is_made() {
             codes::RANGE_INVALID,
         ),
         (
-            hourly().payload(&json!({"slot": 1})).expect("JSON"),
+            hourly().payload(&json!({"password": 1})).expect("JSON"),
             codes::PAYLOAD_FORBIDDEN_KEY,
         ),
     ] {

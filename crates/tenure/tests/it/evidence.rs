@@ -184,6 +184,49 @@ async fn the_evidence_of_every_end_verifies() {
     evidence(&c, expired, "cancelled").await;
 }
 
+/// A payload that is restricted is in no line of the file, nor in the plan: its hash stands there, and is checked.
+#[tokio::test]
+async fn a_restricted_payload_is_in_the_evidence_by_its_hash_alone() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let admin = db.direct().await;
+    run(
+        &admin,
+        "create function public.restrict() returns trigger language plpgsql as
+           $$ begin if new.payload ? 'iban' then new.payload_classification := 'restricted'; end if; return new; end $$;
+         create trigger restrict before insert on tenure.steps for each row execute function public.restrict()",
+    )
+    .await;
+    let text = plan("restricted", "read", &["first", "second"], json!({}));
+    let text = text.replace(
+        "\"id\":\"first\"",
+        "\"id\":\"first\",\"payload\":{\"iban\":\"hunter2\"}",
+    );
+    let id = submit(&c, &text).await;
+    succeed(&c).await;
+    succeed(&c).await;
+    let told = evidence(&c, id, "succeeded").await;
+    assert!(told.steps[0].text("payload_sha256").is_some() && !told.steps[0].has("payload"));
+    assert!(told.steps[1].has("payload"));
+    let lines = execution_evidence(&c, id).await.expect("lines").join("\n");
+    assert!(!lines.contains("hunter2"), "{lines}");
+
+    // Another payload has another hash.
+    run(
+        &admin,
+        "begin; set local session_replication_role = replica;
+         update tenure.steps set payload = '{\"iban\": \"other\"}' where step_number = 1; commit",
+    )
+    .await;
+    let lines = execution_evidence(&c, id).await.expect("lines");
+    let key = SecretKey::from_seed(&[7; 32]);
+    let findings = verify(sign(&lines, &key).as_bytes(), &key.public_key()).expect_err("it was changed");
+    assert!(
+        findings.iter().any(|it| it.field.as_deref() == Some("payload_sha256")),
+        "{findings:#?}"
+    );
+}
+
 /// The newest key signs; one that was followed by another is not made the newest by adding it again.
 #[tokio::test]
 async fn a_key_that_was_followed_by_another_does_not_sign_again() {

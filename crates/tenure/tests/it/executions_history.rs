@@ -423,7 +423,8 @@ async fn a_long_step_gives_no_plain_job_of_its_kind_a_long_lease() {
     )
     .await;
     let leases: Vec<(i32, bool)> = claimed.iter().map(|row| (row.get(2), row.get(3))).collect();
-    assert_eq!(leases, [(20, false), (360, true), (10_800, true)]);
+    // That of a step is its policy's, also where the plan gives it more time: it is renewed.
+    assert_eq!(leases, [(20, false), (360, true), (360, true)]);
 
     // A heartbeat renews each as its claim had it, whatever it asks for.
     let (jobs, tokens): (Vec<Uuid>, Vec<Uuid>) = claimed
@@ -432,7 +433,7 @@ async fn a_long_step_gives_no_plain_job_of_its_kind_a_long_lease() {
         .unzip();
     let renewed = rows(
         &c,
-        "select h.leased_until >= tenure.now() + make_interval(secs => (array[20, 360, 10800])[n] - 10)
+        "select h.leased_until >= tenure.now() + make_interval(secs => (array[20, 360, 360])[n] - 10)
            from tenure.job_heartbeat_many($1, $2, p_lease_seconds => 20) with ordinality h (job_id, status, leased_until, cancel_reason, n) order by n",
         &[&jobs, &tokens],
     )
@@ -444,7 +445,7 @@ async fn a_long_step_gives_no_plain_job_of_its_kind_a_long_lease() {
         &[],
     )
     .await;
-    assert_eq!(floors, [0, 360, 10_800]);
+    assert_eq!(floors, [0, 360]);
 }
 
 /// A step needs a lease of its own length, but for what the kind itself allows.

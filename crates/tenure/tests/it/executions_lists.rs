@@ -112,7 +112,7 @@ async fn a_page_begins_only_at_an_execution_of_ones_own() {
     assert!(listed(&c, &format!("p_before => '{first}'")).await.is_empty());
 
     run(&c, "select tenure.tenant_create('beta')").await;
-    let (_, beta) = db.login(&["tenure_producer"], "beta", None).await;
+    let (_, beta) = db.login(&["tenure_requester"], "beta", None).await;
     run(&c, "begin; set local tenure.tenant = 'beta'; select tenure.gate_set('queue.job_substrate.enabled', 'open'); commit").await;
     let text = plan("theirs", &["a modify"]).to_string();
     let made: bool = get(&beta, "select tenure.execution_submit($1) ? 'execution_id'", &[&text]).await;

@@ -184,6 +184,7 @@ async fn each_kind_of_event_is_told_when_it_happens() {
         "execution_cancelled",
         "execution_rejected",
         "execution_timed_out",
+        "step_queued",
         "step_started",
         "step_completed",
         "step_failed",
@@ -214,10 +215,8 @@ async fn each_kind_of_event_is_told_when_it_happens() {
     .iter()
     .map(|row| row.get(0))
     .collect();
-    assert_eq!(
-        steps,
-        ["step_started a", "step_progress a", "step_retrying a", "step_failed a"]
-    );
+    let expected = "step_queued a, step_started a, step_progress a, step_retrying a, step_started a, step_failed a";
+    assert_eq!(steps.join(", "), expected);
     let page: i64 = get(&c, "select count(*) from tenure.execution_timeline($1, 2, 2)", &[&bad]).await;
     assert_eq!(page, 2);
     check_executions(&c).await;

@@ -239,17 +239,8 @@ async fn who_waits_gets_the_target_by_priority_and_then_in_the_order_they_came()
             .remove(0);
         order.push(row.get::<_, String>(0));
         fences.push(row.get::<_, i64>(1));
-        let payload: Value = one(
-            &c,
-            "select payload::jsonb -> 'step' from tenure.jobs where job_id = $1",
-            &[&held.job_id],
-        )
-        .await;
-        assert_eq!(
-            payload["fence"],
-            *fences.last().expect("one"),
-            "the worker is handed the number"
-        );
+        let handed: i64 = get(&c, "select fence from tenure.job_held($1)", &[&held.token]).await;
+        assert_eq!(handed, *fences.last().expect("one"), "the worker is handed the number");
         verb(&c, "job_complete", &held, "").await;
     }
     assert_eq!(order, ["1", "4", "3", "5", "2"]);

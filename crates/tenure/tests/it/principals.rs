@@ -55,7 +55,7 @@ async fn a_key_of_a_foreign_tenant_sees_and_changes_nothing_with_any_function() 
     let beta = key(
         &c,
         "betakey1",
-        "'viewer', 'producer', 'worker', 'operator', 'approver', 'admin'",
+        "'viewer', 'requester', 'producer', 'worker', 'operator', 'approver', 'admin'",
         ", p_approver_level => 3",
     )
     .await;

@@ -260,3 +260,15 @@ fn every_place_that_the_table_names_exists() {
     }
     assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
+
+/// The page for auditors names tests, and each of them exists.
+#[test]
+fn every_test_on_the_page_for_auditors_exists() {
+    let text = fs::read_to_string(root().join("docs/executions-safety.md")).expect("the page");
+    let tests: BTreeSet<String> = promises().into_iter().map(|it| it.test).collect();
+    let missing: Vec<String> = tests_in(&text).into_iter().filter(|it| !tests.contains(it)).collect();
+    assert!(
+        missing.is_empty(),
+        "docs/executions-safety.md names tests that do not exist: {missing:?}"
+    );
+}

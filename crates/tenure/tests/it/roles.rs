@@ -11,10 +11,11 @@ const SERVER: &str = "tenure_server";
 const ADMIN: &str = "tenure_admin";
 const OPERATOR: &str = "tenure_operator";
 const APPROVER: &str = "tenure_approver";
+const REQUESTER: &str = "tenure_requester";
 const PRODUCER: &str = "tenure_producer";
 const WORKER: &str = "tenure_worker";
 const VIEWER: &str = "tenure_viewer";
-const ROLES: [&str; 7] = [SERVER, ADMIN, OPERATOR, APPROVER, PRODUCER, WORKER, VIEWER];
+const ROLES: [&str; 8] = [SERVER, ADMIN, OPERATOR, APPROVER, REQUESTER, PRODUCER, WORKER, VIEWER];
 
 /// Everything that is granted, and to whom. A function that is not here is nobody's.
 #[rustfmt::skip] // A table is read by column.
@@ -26,10 +27,12 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "doctor", "metrics", "partition_list", "event_end", "subscription_list", "delivery_list",
         "schedule_list", "schedule_show", "schedule_slots", "schedule_at",
         "execution_show", "execution_plan", "execution_list", "step_list", "execution_timeline", "execution_difference", "execution_ended", "execution_preview", "execution_evidence",
-        "execution_archive_show", "execution_dead_letter_list", "execution_dead_letter_show", "approval_list", "approval_show", "approval_votes_of", "approval_rule_list", "lock_list", "lock_waiters",
+        "execution_archive_show", "execution_archive_list", "execution_dead_letter_list", "execution_dead_letter_show", "approval_list", "approval_show", "approval_votes_of", "approval_rule_list", "lock_list", "lock_waiters",
         "timeout_policy_list", "evidence_key_list", "execution_moves", "service_list",
+        "action_list", "action_show", "target_type_list", "governance_change_list",
+        "anchor_list", "anchor_show", "anchor_proof", "anchor_status",
     ]),
-    (&[SERVER, ADMIN, OPERATOR, PRODUCER], &["execution_submit", "execution_withdraw", "execution_background"]),
+    (&[SERVER, ADMIN, OPERATOR, REQUESTER], &["execution_submit", "execution_withdraw", "execution_background", "execution_retry"]),
     (&[SERVER, APPROVER], &["approval_decide"]),
     (&[SERVER, OPERATOR, WORKER], &["lock_acquire", "lock_renew", "lock_release"]),
     (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "try_job_enqueue", "lane_open", "subscription_read", "subscription_ack"]),
@@ -42,16 +45,18 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "job_cancel", "job_retry", "job_dead_letter", "dead_letter_triage", "dead_letter_replay_preview", "dead_letter_replay", "gate_set", "kind_pause", "kind_resume", "job_reap",
         "job_sweep", "partition_upkeep", "subscription_create", "subscription_pause", "subscription_resume", "subscription_rotate", "subscription_delete", "subscription_run",
         "delivery_retry", "delivery_sweep", "schedule_create", "schedule_update", "schedule_put", "schedule_pause", "schedule_resume", "schedule_delete", "schedule_run",
-        "schedule_backfill", "slot_sweep", "execution_cancel", "execution_resolve", "execution_retry", "execution_close", "execution_freeze", "execution_unfreeze", "execution_tick",
+        "schedule_backfill", "slot_sweep", "execution_cancel", "execution_resolve", "execution_close", "execution_freeze", "execution_unfreeze", "execution_tick",
         "execution_dead_letter_triage", "lock_break", "request_sweep", "try_job_cancel", "try_job_dead_letter", "try_job_sweep",
     ]),
     (&[SERVER, ADMIN], &[
         "config_set", "kind_set", "login_bind", "login_unbind", "tenant_create", "principal_create", "principal_list", "key_create", "key_list", "key_revoke",
         "approval_rule_set", "approval_rule_delete", "principal_set", "timeout_policy_set",
+        "action_set", "action_delete", "target_type_set", "target_type_delete", "governance_change_decide",
     ]),
     (&[SERVER], &[
         "key_check", "key_home", "keys_ended", "act_as", "keys_used", "request_begin", "request_end", "delivery_claim", "delivery_end", "schedule_take", "schedule_advance", "evidence_key_add", "evidence_key_current",
         "execution_archive_due", "execution_archive", "installation_check", "service_beat",
+        "anchor_collect", "anchor_begin", "anchor_add", "anchor_published", "anchor_sweep", "evidence_key_register",
     ]),
 ];
 

@@ -203,7 +203,7 @@ async fn slots_filled_in_wait_where_others_would_be_skipped() {
     );
     let origin: String = get(
         &c,
-        "select payload -> 'slot' ->> 'origin' from tenure.jobs order by job_id desc limit 1",
+        "select origin -> 'slot' ->> 'origin' from tenure.jobs order by job_id desc limit 1",
         &[],
     )
     .await;

@@ -55,10 +55,10 @@ async fn check_slots(c: &Client) {
                       (select count(*) from moments m where (select count(*) from tenure.planned_slots p where p.plan_time = m.at) <> 1),
                       (select count(*) from tenure.planned_slots p where p.plan_time not in (select m.at from moments m)),
                       (select count(*) from tenure.planned_slots p where p.state not in ('planned', 'running')),
-                      (select count(*) from tenure.planned_slots p join tenure.jobs j on j.job_id = p.job_id and (j.payload -> 'slot' ->> 'plan_time')::timestamptz = p.plan_time),
+                      (select count(*) from tenure.planned_slots p join tenure.jobs j on j.job_id = p.job_id and (j.origin -> 'slot' ->> 'plan_time')::timestamptz = p.plan_time),
                       (select count(*) from tenure.planned_slots p where p.state = 'running'),
                       (select count(*) from tenure.jobs),
-                      (select count(distinct j.payload -> 'slot' ->> 'plan_time') from tenure.jobs j)";
+                      (select count(distinct j.origin -> 'slot' ->> 'plan_time') from tenure.jobs j)";
     let row = rows(c, sql, &[&EVERY]).await.remove(0);
     let found: Vec<i64> = (0..8).map(|at| row.get(at)).collect();
     assert!(found[0] >= SLOTS, "{found:?}");

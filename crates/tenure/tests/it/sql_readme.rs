@@ -7,11 +7,12 @@ use std::path::Path;
 use crate::catalogue::names;
 use crate::fixture::{Db, rows, try_rows};
 
-const ROLES: [&str; 7] = [
+const ROLES: [&str; 8] = [
     "tenure_server",
     "tenure_admin",
     "tenure_operator",
     "tenure_approver",
+    "tenure_requester",
     "tenure_producer",
     "tenure_worker",
     "tenure_viewer",

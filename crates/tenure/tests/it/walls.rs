@@ -10,7 +10,16 @@ use crate::walls_scene::{SNAPSHOT, attempts, furnish};
 
 /// A login of tenant beta with every role but the server's.
 async fn stranger(db: &Db) -> (String, Client) {
-    let roles = ["admin", "operator", "approver", "producer", "worker", "viewer"].map(|it| format!("tenure_{it}"));
+    let roles = [
+        "admin",
+        "operator",
+        "approver",
+        "requester",
+        "producer",
+        "worker",
+        "viewer",
+    ]
+    .map(|it| format!("tenure_{it}"));
     let roles: Vec<&str> = roles.iter().map(String::as_str).collect();
     db.login(&roles, "beta", None).await
 }
@@ -30,7 +39,7 @@ async fn a_foreign_tenant_sees_and_changes_nothing_with_any_function() {
     let granted: BTreeSet<String> = rows(
         &c,
         "select distinct p.proname::text from pg_proc p cross join pg_roles r
-          where p.pronamespace = 'tenure'::regnamespace and r.rolname in ('tenure_admin', 'tenure_operator', 'tenure_approver', 'tenure_producer', 'tenure_worker', 'tenure_viewer') and has_function_privilege(r.oid, p.oid, 'execute')",
+          where p.pronamespace = 'tenure'::regnamespace and r.rolname in ('tenure_admin', 'tenure_operator', 'tenure_approver', 'tenure_requester', 'tenure_producer', 'tenure_worker', 'tenure_viewer') and has_function_privilege(r.oid, p.oid, 'execute')",
         &[],
     )
     .await

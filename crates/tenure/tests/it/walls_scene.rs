@@ -5,6 +5,8 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{Claimed, Db, claim, claim_with, enqueue_with, get, one, rows, until, verb};
+use crate::walls_executions::{self, Executions};
+use crate::walls_governance;
 
 /// Everything of tenant default that a stranger could get hold of. Every text in it contains the word alpha.
 pub(crate) struct Alpha {
@@ -19,79 +21,6 @@ pub(crate) struct Alpha {
     login: String,
     delivery: Uuid,
     executions: Executions,
-}
-
-/// What of it was planned: executions that wait for an approval, that run, that failed and that are archived.
-struct Executions {
-    waiting: Uuid,
-    approval: Uuid,
-    running: Uuid,
-    failed: Uuid,
-    archived: Uuid,
-    fence: i64,
-}
-
-/// A plan of one step, as a stranger may find it.
-fn plan(purpose: &str, action_class: &str) -> String {
-    format!(
-        r#"{{"purpose": "{purpose}", "sla_class": "long", "steps": [{{"id": "one", "action": "touch", "action_class": "{action_class}", "kind": "{purpose}", "lock_scope": "target", "target_ref": "{purpose} ref", "target_type": "thing"}}]}}"#
-    )
-}
-
-/// Plans of tenant default in every state a stranger could wish to reach.
-async fn furnish_executions(c: &Client) -> Executions {
-    rows(
-        c,
-        r#"select tenure.approval_rule_set('alpha rule', '{"position": 10, "target_refs": ["alpha secret"], "level": 3, "note": "alpha note"}'),
-                  tenure.timeout_policy_set('fast', 'read', '{"step_timeout_ms": 1234}'), tenure.principal_set('alpha owner', '{"approver_level": 2, "approval_roles": ["alpha role"]}')"#,
-        &[],
-    )
-    .await;
-    let submit = async |purpose: &str, action_class: &str| -> Uuid {
-        let sql = "select tenure.execution_submit($1, p_key => 'alpha ' || $2, p_metadata => '{\"mark\": \"alpha metadata\"}')";
-        let made = one(c, sql, &[&plan(purpose, action_class), &purpose]).await;
-        let id = made["execution_id"].as_str().unwrap_or_else(|| panic!("{made}"));
-        id.parse().expect("an id")
-    };
-    let waiting = submit("alpha change", "modify").await;
-    let approval = get(c, "select approval_id from tenure.approval_list($1)", &[&waiting]).await;
-    let failed = submit("alpha broken", "read").await;
-    let held = claim_with(c, "alpha worker", ", p_kinds => array['alpha broken']")
-        .await
-        .remove(0);
-    verb(c, "job_fail", &held, ", 'alpha error', 'permanent'").await;
-    let running = submit("alpha read", "read").await;
-    let taken = one(
-        c,
-        "select tenure.lock_acquire(array['thing:alpha hand'], 3600, 'alpha reason')",
-        &[],
-    )
-    .await;
-    let fence = taken["locks"][0]["fence"].as_i64().unwrap_or_else(|| panic!("{taken}"));
-    let archived = Uuid::new_v4();
-    rows(
-        c,
-        "insert into tenure.requests (key_hash, tenant_id, key_id, asked, status, answer, created_at, expires_at)
-         values ($1, 1, $1, '{\"members\": {}}', 201, 'alpha answer', to_timestamp(0), to_timestamp(1))",
-        &[&archived],
-    )
-    .await;
-    rows(
-        c,
-        "insert into tenure.execution_archives (execution_id, tenant_id, purpose, plan_hash, state, requested_by, created_at, ended_at, archived_at, evidence)
-         values ($1, 1, 'alpha old', 'alpha', 'succeeded', 'alpha owner', now(), now(), now(), 'alpha evidence')",
-        &[&archived],
-    )
-    .await;
-    one(c, "select tenure.execution_freeze('alpha freeze')", &[]).await;
-    Executions {
-        waiting,
-        approval,
-        running,
-        failed,
-        archived,
-        fence,
-    }
 }
 
 pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
@@ -176,7 +105,7 @@ pub(crate) async fn furnish(db: &Db, c: &Client) -> Alpha {
     )
     .await;
     let delivery = get(c, "select delivery_id from tenure.deliveries limit 1", &[]).await;
-    let executions = furnish_executions(c).await;
+    let executions = walls_executions::furnish(c).await;
     let cursor = get(
         c,
         "select epoch || '.' || txid || '.' || seq from tenure.events where tenant_id = 1 order by seq limit 1",
@@ -376,7 +305,8 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
             r#"'alpha plan', '{"every_seconds": 90, "kind": "other"}'"#.into(),
         ),
     ];
-    calls.extend(execution_attempts(&a.executions));
+    calls.extend(walls_executions::attempts(&a.executions));
+    calls.extend(walls_governance::attempts(a.executions.change));
     // The try_ forms are the same calls.
     for (name, tried) in TRIED {
         let arguments = calls
@@ -386,64 +316,6 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         calls.push((tried, arguments.expect("a call of its own")));
     }
     calls
-}
-
-/// Every function about executions, approvals, locks and evidence.
-fn execution_attempts(e: &Executions) -> Vec<(&'static str, String)> {
-    let (w, r, f) = (e.waiting, e.running, e.failed);
-    let theirs = plan("stranger", "modify");
-    let hash = "0".repeat(64);
-    let held = format!("array['thing:alpha hand'], array[{}]::bigint[]", e.fence);
-    let none = String::new;
-    vec![
-        ("execution_moves", none()),
-        ("execution_show", format!("'{w}'")),
-        ("execution_plan", format!("'{w}'")),
-        ("execution_list", format!("p_before => '{r}'")),
-        ("step_list", format!("'{r}'")),
-        ("execution_timeline", format!("'{r}'")),
-        ("execution_difference", format!("'{w}', '{r}'")),
-        ("execution_ended", format!("array['{w}', '{f}']::uuid[]")),
-        ("execution_preview", format!("'{}'", plan("stranger", "deploy"))),
-        ("execution_evidence", format!("'{f}'")),
-        ("execution_archive_show", format!("'{}'", e.archived)),
-        ("execution_dead_letter_list", none()),
-        ("execution_dead_letter_show", format!("'{f}'")),
-        ("approval_list", format!("'{w}', null")),
-        ("approval_show", format!("'{}'", e.approval)),
-        ("approval_votes_of", format!("'{}'", e.approval)),
-        ("approval_rule_list", none()),
-        ("lock_list", none()),
-        ("lock_waiters", "'thing:alpha read ref'".into()),
-        ("timeout_policy_list", none()),
-        ("evidence_key_list", none()),
-        (
-            "execution_submit",
-            format!("'{theirs}', 'alpha alpha change', p_supersedes => '{w}'"),
-        ),
-        ("execution_withdraw", format!("'{w}', 'no'")),
-        ("execution_background", format!("'{w}'")),
-        ("approval_decide", format!("'{}', 'reject', '{hash}', 'no'", e.approval)),
-        ("lock_acquire", "array['thing:alpha hand'], 60".into()),
-        ("lock_renew", format!("{held}, 60")),
-        ("lock_release", held),
-        ("lock_break", "'thing:alpha hand', 'no'".into()),
-        ("execution_cancel", format!("'{r}', 'no'")),
-        ("execution_resolve", format!("'{r}', 'one', 'failed', 'no'")),
-        ("execution_retry", format!("'{f}'")),
-        ("execution_close", format!("'{f}', 'no'")),
-        ("execution_freeze", "'no'".into()),
-        ("execution_unfreeze", "'no'".into()),
-        ("execution_tick", none()),
-        ("execution_dead_letter_triage", format!("'{f}', 'closed'")),
-        ("approval_rule_set", r#"'alpha rule', '{"level": 0}'"#.into()),
-        ("approval_rule_delete", "'alpha rule'".into()),
-        ("principal_set", r#"'alpha owner', '{"approver_level": 3}'"#.into()),
-        (
-            "timeout_policy_set",
-            r#"'fast', 'read', '{"step_timeout_ms": 1000}'"#.into(),
-        ),
-    ]
 }
 
 /// All rows that belong to tenant default or to the installation, as one hash.
@@ -473,6 +345,9 @@ pub(crate) const SNAPSHOT: &str = "
       union all select 'ap' || x::text from tenure.approvals x where x.tenant_id in (0, 1)
       union all select 'av' || x::text from tenure.approval_votes x where x.tenant_id in (0, 1)
       union all select 'ar' || x::text from tenure.approval_rules x where x.tenant_id in (0, 1)
+      union all select 'ac' || x::text from tenure.actions x where x.tenant_id in (0, 1)
+      union all select 'ty' || x::text from tenure.target_types x where x.tenant_id in (0, 1)
+      union all select 'gc' || x::text from tenure.governance_changes x where x.tenant_id in (0, 1)
       union all select 'lt' || x::text from tenure.lock_targets x where x.tenant_id in (0, 1)
       union all select 'lo' || x::text from tenure.locks x where x.tenant_id in (0, 1)
       union all select 'fr' || x::text from tenure.freezes x where x.tenant_id in (0, 1)
@@ -480,6 +355,8 @@ pub(crate) const SNAPSHOT: &str = "
       union all select 'sm' || x::text from tenure.step_marks x where x.tenant_id in (0, 1)
       union all select 'ed' || x::text from tenure.execution_dead_letters x where x.tenant_id in (0, 1)
       union all select 'ea' || x::text from tenure.execution_archives x where x.tenant_id in (0, 1)
+      union all select 'et' || x::text from tenure.execution_archive_terms x where x.tenant_id in (0, 1)
+      union all select 'ul' || x::text from tenure.unbound_logins x where x.tenant_id in (0, 1)
       union all select 'tp' || x::text from tenure.timeout_policies x where x.tenant_id in (0, 1)
       union all select 't' || x::text from tenure.tenants x where x.tenant_id in (0, 1)
       union all select 'r' || x::text from tenure.ready x where x.lane in (select n.lane from tenure.lanes n where n.tenant_id = 1)

@@ -6,7 +6,7 @@ use tenure::private::Cluster;
 use tenure::store::config;
 use tenure_core::codes;
 
-use crate::cli::{migrate_to, open_all_gates};
+use crate::cli::{migrate_to, open_actions, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant};
 use crate::errors::{Outcome, refuse};
 use crate::output::{Output, ask, step};
@@ -123,6 +123,7 @@ async fn migrated(place: &Place, url: &str, out: Output) -> Outcome {
     migrate_to(url, out, &Default::default()).await?;
     let mut session = place.session_at(url, out).await?;
     open_all_gates(&mut session).await?;
+    open_actions(&mut session).await?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! `tenure doctor`: is the installation sound, and what to do where it is not.
 
+mod anchors;
 mod database;
 mod finding;
 mod schema;
@@ -79,6 +80,8 @@ async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
     findings.push(database::zones(&doctor, tenure::zones::current()));
     findings.push(database::schedules(&doctor));
     findings.push(database::executions(&doctor));
+    findings.push(anchors::key(&doctor));
+    findings.push(anchors::checkpoints(&doctor));
     // Partitions are told about by the database alone.
     if session.remote().is_none() {
         let jobs = session

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use tenure::evidence::current_key;
 use tenure::store::evidence;
 use tenure_core::codes;
 use tenure_core::evidence::sign;
@@ -14,6 +13,7 @@ use uuid::Uuid;
 
 use crate::connect::Session;
 use crate::errors::{Failure, Outcome, refuse};
+use crate::evidence_key;
 use crate::remote;
 
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ impl Export {
         let Some(path) = &self.out else {
             return session.out.text(&file);
         };
-        write(path, &file).map_err(|error| unwritable(path, &error))?;
+        write(path, &file).map_err(|error| unwritable("evidence", path, &error))?;
         let lines = file.lines().count();
         let sentence = format!(
             "The evidence of {} is in {}: {lines} lines.",
@@ -51,7 +51,8 @@ async fn signed(session: &mut Session, execution_id: Uuid) -> Outcome<String> {
     let lines = session.sql(async |tx| evidence::execution_evidence(tx, execution_id).await);
     match lines.await {
         Ok(lines) => {
-            let key = session.transaction(async |tx| current_key(tx).await).await?;
+            let source = evidence_key::source_of_environment()?;
+            let key = session.transaction(async |tx| source.known_key(tx).await).await?;
             Ok(sign(&lines, &key))
         }
         Err(Failure::Refused(refusal)) if refusal.is(codes::EXECUTION_UNKNOWN) => {
@@ -63,16 +64,16 @@ async fn signed(session: &mut Session, execution_id: Uuid) -> Outcome<String> {
 }
 
 /// Evidence is not written over: the file may be the last copy of another.
-fn write(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
+pub(super) fn unwritable(noun: &str, path: &Path, error: &io::Error) -> Failure {
     refuse(
         codes::USAGE,
-        format!("The evidence cannot be written to {}.", path.display()),
+        format!("The {noun} cannot be written to {}.", path.display()),
         error.to_string(),
         "Name a new file in a directory that you can write to.",
     )

@@ -1,7 +1,7 @@
 //! `tenure evidence key`: the keys that sign evidence.
 
 use clap::Subcommand;
-use tenure::evidence::{ensure_key, new_key};
+use tenure::evidence::{KeySource, new_key};
 use tenure::store::evidence::{KeyTurn, evidence_key_add, evidence_key_list};
 use tenure::store::for_every_tenant;
 use tenure_core::evidence::SecretKey;
@@ -18,6 +18,7 @@ const LIST: &[Column] = &[
     Column("KEY", "key_id"),
     Column("PUBLIC KEY", "public_key"),
     Column("SIGNS", "signs"),
+    Column("KEPT", "kept"),
     Column("CREATED", "created_at"),
     Column("BY", "created_by"),
 ];
@@ -75,9 +76,9 @@ impl Key {
 
 /// Sees to it that there is a key, and answers the id of the one that was made. A login that is not trusted with the installation
 /// leaves it to one that is.
-pub(crate) async fn ensure_evidence_key(session: &mut Session) -> Outcome<Option<String>> {
-    match session.transaction(async |tx| ensure_key(tx).await).await {
-        Err(Failure::Refused(refusal)) if refusal.is(codes::NOT_PERMITTED) => Ok(None),
+pub(crate) async fn ensure_evidence_key(session: &mut Session, source: &KeySource) -> Outcome<Option<String>> {
+    match session.transaction(async |tx| source.ensure(tx).await).await {
+        Err(Failure::Refused(refusal)) if refusal.is(codes::NOT_PERMITTED) && !source.is_outside() => Ok(None),
         made => made,
     }
 }

@@ -1,10 +1,16 @@
 //! `tenure evidence`: what proves an execution. Checking it asks nobody, neither a database nor a server.
 
+mod anchor;
+mod anchored;
 mod export;
 mod file;
 mod key;
+mod page;
+mod proof;
+mod report;
 mod show;
 mod verify;
+mod words;
 
 use clap::Subcommand;
 
@@ -25,8 +31,13 @@ pub(crate) enum Evidence {
     /// Say whether a file is what was signed and its story holds together, or which line is wrong
     #[command(after_help = EXAMPLE)]
     Verify(verify::Verify),
-    /// Tell the story of a file: who asked, who allowed it, what became of each step
+    /// Tell what a file proves: who asked, who allowed it under which rule, what was done, what came of it
     Show(show::Show),
+    /// Checkpoints that cover executions, to be kept outside the database
+    #[command(subcommand)]
+    Anchor(anchor::Anchor),
+    /// Write the proof that a checkpoint covers an execution
+    Proof(proof::Proof),
     /// Keys that sign evidence
     #[command(subcommand)]
     Key(key::Key),
@@ -37,6 +48,8 @@ impl Evidence {
         match self {
             Evidence::Verify(verify) => verify.run(out),
             Evidence::Show(show) => show.run(out),
+            Evidence::Anchor(anchor) => anchor.run(place.session(out).await?).await,
+            Evidence::Proof(proof) => proof.run(place.session(out).await?).await,
             Evidence::Key(key) => key.run(place.session(out).await?).await,
         }
     }

@@ -1,69 +1,25 @@
-//! `tenure evidence show`: the story of a file, for people.
+//! `tenure evidence show`: what a file tells, for an auditor.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::{Value, json};
-use tenure_core::evidence::{Evidence, Record, verify};
-use tenure_core::plan::Plan;
+use serde_json::json;
+use tenure_core::codes;
+use tenure_core::evidence::{Evidence, verify};
 
-use super::file;
-use crate::errors::Outcome;
-use crate::output::{Column, Format, Output, json_of};
+use super::report::{Item, Report};
+use super::{file, page};
+use crate::errors::{Failure, Outcome, refuse};
+use crate::output::{Column, Format, Output, json_of, printable};
 
-const FIRST: &[&str] = &[
-    "execution_id",
-    "tenant",
-    "purpose",
-    "state",
-    "reason",
-    "requested_by",
-    "on_behalf_of",
-    "approval_level",
-    "rule",
-    "runbook_ref",
-    "plan_hash",
-    "created_at",
-    "started_at",
-    "ended_at",
-];
-
-const STEPS: &[Column] = &[
-    Column("#", "step_number"),
-    Column("STEP", "step_id"),
-    Column("STATE", "state"),
-    Column("TARGET", "target"),
-    Column("WORKER", "worker"),
-    Column("STARTED", "started_at"),
-    Column("ENDED", "ended_at"),
-    Column("ERROR", "error_message"),
-];
-
-const APPROVALS: &[Column] = &[
-    Column("APPROVAL", "approval_id"),
-    Column("OF", "of"),
-    Column("LEVEL", "level"),
-    Column("STATE", "state"),
-    Column("RULE", "rule"),
-    Column("DECIDED", "decided_at"),
-    Column("USED", "consumed_at"),
-];
-
-const VOTES: &[Column] = &[
-    Column("APPROVAL", "approval_id"),
-    Column("WHO", "principal"),
-    Column("DECISION", "decision"),
-    Column("WHEN", "at"),
-    Column("PROVED BY", "auth_method"),
-    Column("FROM", "source"),
-    Column("COMMENT", "comment_note"),
-];
-
-const EVENTS: &[Column] = &[
-    Column("SEQ", "seq"),
-    Column("WHEN", "at"),
-    Column("WHAT", "kind"),
+const TIMELINE: &[Column] = &[
+    Column("#", "seq"),
+    Column("WHEN", "when"),
     Column("STEP", "step"),
-    Column("WHO", "actor"),
-    Column("DATA", "data"),
+    Column("WHAT", "what"),
+    Column("WHO", "who"),
 ];
 
 #[derive(Debug, Args)]
@@ -73,6 +29,9 @@ pub(crate) struct Show {
     /// Check it first, with this key: Base64, PEM, or a file with either
     #[arg(long, value_name = "KEY_OR_FILE", allow_hyphen_values = true)]
     public_key: Option<String>,
+    /// Write one self-contained HTML page into this new file; - for standard output
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 impl Show {
@@ -85,87 +44,93 @@ impl Show {
         };
         let evidence = read.map_err(|findings| file::refused(&self.file, &findings, out))?;
         let checked = key.map(|key| key.id());
+        let report = Report::of(&evidence, checked.as_deref());
+        if let Some(path) = &self.html {
+            return write_page(&report, path, out);
+        }
         match out.format {
             Format::Quiet => out.text(&evidence.head.execution_id),
             Format::Json => {
                 let mut story = json_of(&evidence)?;
                 story["verified"] = json!(checked.is_some());
                 story["key_id"] = json!(checked);
+                story["rules"] = json!(evidence.story().rules);
                 out.json(&story)
             }
-            Format::People => tell(&evidence, checked.as_deref(), out),
+            Format::People => tell(&report, out),
         }
     }
 }
 
-fn tell(evidence: &Evidence, key_id: Option<&str>, out: Output) -> Outcome {
-    out.text(&match key_id {
-        Some(id) => format!("Verified: signed with the key {id}, and not changed since."),
-        None => "NOT VERIFIED: this is what the file says. Give --public-key to check it.".to_owned(),
-    })?;
-    out.text("")?;
-    out.object(&head(evidence), FIRST, &[])?;
-    let steps: Vec<Value> = evidence.steps.iter().map(step).collect();
-    section("Steps", STEPS, &steps, out)?;
-    let approvals: Vec<Value> = evidence.approvals.iter().map(approval).collect();
-    section("Approvals", APPROVALS, &approvals, out)?;
-    let votes: Vec<Value> = evidence.votes.iter().map(vote).collect();
-    section("Votes", VOTES, &votes, out)?;
-    let events: Vec<Value> = evidence.events.iter().map(json_of).collect::<Outcome<_>>()?;
-    section("Events", EVENTS, &events, out)
-}
-
-fn section(title: &str, columns: &[Column], rows: &[Value], out: Output) -> Outcome {
-    if rows.is_empty() {
-        return Ok(());
+fn write_page(report: &Report, path: &Path, out: Output) -> Outcome {
+    let page = page::write(report);
+    if path == Path::new("-") {
+        return out.text(&page);
     }
-    out.text(&format!("\n{title}"))?;
-    out.list(columns, rows, &[], "")
+    let written = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = written.and_then(|mut file| file.write_all(page.as_bytes()));
+    written.map_err(|error| unwritable(path, &error))?;
+    let sentence = format!("The page about {} is in {}.", report.execution_id, path.display());
+    let answer = json!({"execution_id": report.execution_id, "file": path});
+    out.done(&sentence, &answer, &["file"])
 }
 
-/// The execution, with what the plan says it is for.
-fn head(evidence: &Evidence) -> Value {
-    let execution = &evidence.execution;
-    let plan = Plan::read(&evidence.plan);
-    let field = |name: &str| execution.fields.get(name).cloned().unwrap_or_default();
-    json!({
-        "execution_id": evidence.head.execution_id,
-        "tenant": evidence.head.tenant,
-        "purpose": plan.as_ref().map_or_else(|_| field("purpose"), |plan| json!(plan.purpose())),
-        "state": evidence.head.state,
-        "reason": field("reason"),
-        "requested_by": field("requested_by"),
-        "on_behalf_of": field("on_behalf_of"),
-        "approval_level": field("approval_level"),
-        "rule": field("rule"),
-        "runbook_ref": field("runbook_ref"),
-        "plan_hash": evidence.head.plan_hash,
-        "created_at": field("created_at"),
-        "started_at": field("started_at"),
-        "ended_at": field("ended_at"),
-        "exported_at": evidence.head.exported_at,
-    })
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    refuse(
+        codes::USAGE,
+        format!("The page cannot be written to {}.", path.display()),
+        error.to_string(),
+        "Name a new file in a directory that you can write to.",
+    )
 }
 
-fn step(record: &Record) -> Value {
-    let mut row = Value::Object(record.fields.clone());
-    let text = |field: &str| record.text(field).unwrap_or_default();
-    row["target"] = json!(format!("{} {}", text("target_type"), text("target_ref")).trim());
-    row
+fn tell(report: &Report, out: Output) -> Outcome {
+    let mut lines = vec![
+        report.check.clone(),
+        String::new(),
+        format!(
+            "Execution {} is {}.",
+            report.execution_id,
+            report.state.replace('_', " ")
+        ),
+        report.summary.clone(),
+    ];
+    for part in &report.parts {
+        lines.extend([String::new(), part.title.to_owned()]);
+        for item in &part.items {
+            told(item, 1, &mut lines);
+        }
+    }
+    lines.extend([String::new(), "What happened, in order".to_owned()]);
+    out.text(&printable(&lines.join("\n")))?;
+    let rows: Vec<_> = report
+        .timeline
+        .iter()
+        .map(|it| json!({"seq": it.seq, "when": it.at, "step": it.step, "what": it.what, "who": it.actor}))
+        .collect();
+    out.list(TIMELINE, &rows, &[], "")
 }
 
-fn approval(record: &Record) -> Value {
-    let mut row = Value::Object(record.fields.clone());
-    let of_step = ["step_id", "step_number"].iter().find(|field| record.has(field));
-    row["of"] = match of_step {
-        Some(field) => json!(format!("step {}", crate::output::shown("", &row[*field]))),
-        None => json!("plan"),
-    };
-    row
-}
-
-fn vote(record: &Record) -> Value {
-    let mut row = Value::Object(record.fields.clone());
-    row["comment_note"] = row["comment"].clone();
-    row
+/// An item, its facts with the values below each other, and what belongs to it further in.
+fn told(item: &Item, depth: usize, lines: &mut Vec<String>) {
+    let indent = "  ".repeat(depth);
+    lines.push(match &item.state {
+        Some(state) => format!("{indent}{} [{}]", item.title, state.replace('_', " ")),
+        None => format!("{indent}{}", item.title),
+    });
+    let width = item
+        .facts
+        .iter()
+        .map(|fact| fact.label.chars().count())
+        .max()
+        .unwrap_or_default();
+    for fact in &item.facts {
+        let value = fact
+            .value
+            .replace('\n', &format!("\n{indent}  {}  ", " ".repeat(width)));
+        lines.push(format!("{indent}  {:width$}  {value}", fact.label));
+    }
+    for item in &item.items {
+        told(item, depth + 1, lines);
+    }
 }

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use tenure_core::evidence::{Verified, verify};
+use tenure_core::evidence::{Evidence, VERSION, Verified, verify};
 
+use super::anchored::{Against, check_row};
 use super::file;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, Output, printable};
@@ -17,6 +18,8 @@ pub(crate) struct Verify {
     /// The key of whoever is said to have signed it: Base64, PEM, or a file with either
     #[arg(long, value_name = "KEY_OR_FILE", allow_hyphen_values = true)]
     public_key: String,
+    #[command(flatten)]
+    against: Against,
 }
 
 impl Verify {
@@ -24,10 +27,16 @@ impl Verify {
         let key = file::public_key(&self.public_key)?;
         let bytes = file::bytes(&self.file)?;
         let verified = verify(&bytes, &key).map_err(|findings| file::refused(&self.file, &findings, out))?;
-        let checks = checks(&verified);
+        let covered = self.against.covered(&verified.evidence, key, out)?;
+        let mut checks = checks(&verified);
+        checks.extend(covered.as_ref().map(check_row));
         match out.format {
             Format::Quiet => out.text("verified"),
-            Format::Json => out.json(&answer(&verified, checks)),
+            Format::Json => {
+                let mut answer = answer(&verified, checks);
+                answer["anchor"] = json!(covered);
+                out.json(&answer)
+            }
             Format::People => {
                 let head = &verified.evidence.head;
                 let sentence = format!(
@@ -64,7 +73,10 @@ fn checks(verified: &Verified) -> Vec<Value> {
         .filter(|approval| approval.has("consumed_at"))
         .count();
     let rows = [
-        ("form", format!("{}, version 1", counted(verified.lines, "line"))),
+        (
+            "form",
+            format!("{}, version {VERSION}", counted(verified.lines, "line")),
+        ),
         (
             "signature",
             format!("Ed25519 by the key {}, which was given", verified.key_id),
@@ -99,11 +111,23 @@ fn checks(verified: &Verified) -> Vec<Value> {
                 false => "never started".to_owned(),
             },
         ),
+        (
+            "rows",
+            format!(
+                "every field of {} follows from the plan and the events",
+                counted(rows(evidence), "line")
+            ),
+        ),
         ("state", format!("{}, as the events say", head.state)),
     ];
     rows.into_iter()
         .map(|(check, finding)| json!({"check": check, "finding": finding}))
         .collect()
+}
+
+/// Lines that state something beside the plan and the events.
+fn rows(evidence: &Evidence) -> usize {
+    2 + evidence.steps.len() + evidence.approvals.len() + evidence.votes.len() + evidence.attempts.len()
 }
 
 fn counted(count: usize, noun: &str) -> String {

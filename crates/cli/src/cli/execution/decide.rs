@@ -3,17 +3,19 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
+use serde_json::Value;
 use tenure::store::approvals::{self, Approval, Decision};
-use tenure::store::executions;
+use tenure::store::{executions, steps};
 use tenure_core::codes;
 use tenure_core::plan::Plan;
 use uuid::Uuid;
 
+use super::applied;
 use crate::cli::{Behalf, plan as plans};
 use crate::connect::Session;
 use crate::dev::quoted;
 use crate::errors::{Failure, Outcome, refuse};
-use crate::output::{Format, printable, shown};
+use crate::output::{Format, json_of, printable, shown};
 use crate::remote;
 
 pub(super) const EXAMPLE: &str = "\
@@ -207,6 +209,19 @@ async fn list(session: &mut Session, execution: Option<Uuid>, state: Option<&str
         .await
 }
 
+/// The class, level and lock that apply to each step, and the registered action and the rule that say so.
+async fn show_applied(session: &mut Session, execution: Uuid) -> Outcome {
+    let found = session
+        .call(remote::step_list(execution, None), async |tx| {
+            steps::step_list(tx, execution, None).await
+        })
+        .await?;
+    let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
+    rows.iter_mut().for_each(applied::for_people);
+    session.out.text("\nWhat applies:")?;
+    session.out.list(applied::APPLIED, &rows, &[], "")
+}
+
 /// Shows the plan to whoever sits at a terminal, and has them type the beginning of its hash: nobody approves by habit.
 async fn ask_for_hash(session: &mut Session, approval: &Approval) -> Outcome<String> {
     let id = approval.execution_id;
@@ -226,6 +241,7 @@ async fn ask_for_hash(session: &mut Session, approval: &Approval) -> Outcome<Str
         .await?;
     let plan = Plan::read(&text)?;
     plans::show(&plan, session.out)?;
+    show_applied(session, id).await?;
     let hash = plan.hash();
     let step = approval.step_id.as_ref().map(|step| format!("step {step} of "));
     let mut terminal = io::stderr();

@@ -1,5 +1,7 @@
 //! `tenure execution`: frozen plans, who allowed them, and what became of each step.
 
+pub(super) mod applied;
+mod archive;
 mod dead_letter;
 mod decide;
 mod operate;
@@ -7,6 +9,8 @@ mod read;
 mod submit;
 mod wait;
 mod watch;
+
+pub(super) use submit::level_in_words;
 
 use clap::Subcommand;
 use uuid::Uuid;
@@ -68,7 +72,7 @@ pub(crate) enum Execution {
     /// Decide about a step of which nobody knows whether it was done
     #[command(after_help = operate::EXAMPLE_RESOLVE)]
     Resolve(operate::Resolve),
-    /// Run the plan of one that failed again, as a new execution with approvals of its own
+    /// Run the plan of one that failed again, as a new execution with approvals of its own; requesters their own
     Retry(operate::Retry),
     /// Free the key of one that has partially failed
     Close(operate::Close),

@@ -2,12 +2,15 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use tenure::store::archives::ArchiveFilter;
 use tenure::store::executions::{self, ExecutionFilter};
 use tenure::store::steps;
 use uuid::Uuid;
 
+use super::archive;
 use super::submit::{level_in_words, parked_in_words};
 use super::wait::AT_ONCE;
+use crate::cli::job::moment;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, json_of, printable, shown};
@@ -49,6 +52,14 @@ const APPROVALS: &[Column] = &[
     Column("REASON", "reason"),
 ];
 
+pub(super) const SECTIONS: &[Column] = &[
+    Column("SECTION", "section"),
+    Column("TARGET", "target"),
+    Column("STATE", "state"),
+    Column("FENCE", "fence"),
+    Column("STEPS", "steps"),
+];
+
 const TIMELINE: &[Column] = &[
     Column("#", "seq"),
     Column("AT", "at"),
@@ -79,6 +90,7 @@ const FIRST: &[&str] = &[
     "start_before",
     "created_at",
     "approved_at",
+    "lapses_at",
     "started_at",
     "ended_at",
     "took",
@@ -125,6 +137,18 @@ pub(crate) struct List {
     /// Only those that touch this target: type:ref, as `tenure lock list` shows it
     #[arg(long, value_name = "TYPE:REF")]
     target: Option<String>,
+    /// Those whose rows are archived: only their evidence is left
+    #[arg(long)]
+    archived: bool,
+    /// With --archived: only those with this correlation id
+    #[arg(long, value_name = "ID", requires = "archived")]
+    correlation: Option<String>,
+    /// With --archived: only those that ended after this time: RFC 3339
+    #[arg(long, value_name = "TIME", requires = "archived")]
+    ended_after: Option<String>,
+    /// With --archived: only those that ended before this time: RFC 3339
+    #[arg(long, value_name = "TIME", requires = "archived")]
+    ended_before: Option<String>,
     /// The next page: those submitted before this one
     #[arg(long, value_name = "EXECUTION")]
     before: Option<Uuid>,
@@ -169,6 +193,19 @@ pub(crate) struct Timeline {
 impl List {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let limit = self.limit.read("limit")?;
+        if self.archived {
+            let filter = ArchiveFilter {
+                state: self.state,
+                requested_by: self.by,
+                target: self.target,
+                correlation_id: self.correlation,
+                ended_after: moment(&mut session, "ended-after", self.ended_after.as_deref()).await?,
+                ended_before: moment(&mut session, "ended-before", self.ended_before.as_deref()).await?,
+                before: self.before,
+                limit: Some(limit),
+            };
+            return archive::list(session, &filter).await;
+        }
         let filter = ExecutionFilter {
             state: self.state,
             requested_by: self.by,
@@ -266,7 +303,7 @@ pub(super) fn took(ms: i64) -> String {
 }
 
 pub(super) async fn show(mut session: Session, execution: Uuid) -> Outcome {
-    let shown = session
+    let mut shown = session
         .ask(remote::execution_show(execution, AT_ONCE), async |tx| {
             executions::execution_show(tx, execution).await
         })
@@ -274,10 +311,18 @@ pub(super) async fn show(mut session: Session, execution: Uuid) -> Outcome {
     if session.out.format != Format::People {
         return session.out.object(&shown, &[], &["execution_id", "state"]);
     }
+    let sections = match shown["sections"].take() {
+        Value::Array(sections) => sections,
+        _ => Vec::new(),
+    };
     let (head, steps, approvals) = parts(shown);
     session.out.object(&head, FIRST, &[])?;
     session.out.text("")?;
     session.out.list(STEPS, &steps, &[], "")?;
+    if !sections.is_empty() {
+        session.out.text("")?;
+        session.out.list(SECTIONS, &sections, &[], "")?;
+    }
     if !approvals.is_empty() {
         session.out.text("")?;
         session.out.list(APPROVALS, &approvals, &[], "")?;

@@ -7,7 +7,8 @@ use tenure_core::codes;
 use tenure_core::plan::Mode;
 use uuid::Uuid;
 
-use super::read::{lock_of, told_difference};
+use super::applied;
+use super::read::told_difference;
 use super::wait::{left, settled, until};
 use crate::cli::Behalf;
 use crate::cli::job::{check_key, moment};
@@ -170,15 +171,24 @@ const PREVIEW_FIRST: &[&str] = &[
     "opens_at",
     "frozen",
     "timeout",
+    "warnings",
 ];
 
 const PREVIEW_STEPS: &[Column] = &[
     Column("STEP", "step_id"),
+    Column("CLASS", "action_class"),
     Column("LEVEL", "level"),
+    Column("REGISTERED AS", "registered"),
     Column("RULE", "rule"),
     Column("TIMEOUT", "timeout"),
     Column("LOCK", "lock"),
     Column("HELD BY", "held_by"),
+];
+
+const PREVIEW_SECTIONS: &[Column] = &[
+    Column("SECTION", "section"),
+    Column("HOLDS", "target"),
+    Column("FROM FIRST TO LAST", "steps"),
 ];
 
 pub(super) async fn preview(mut session: Session, file: &str, behalf: Behalf) -> Outcome {
@@ -193,6 +203,10 @@ pub(super) async fn preview(mut session: Session, file: &str, behalf: Behalf) ->
         return session.out.object(&preview, PREVIEW_FIRST, &["plan_hash"]);
     }
     let mut steps = preview["steps"].take();
+    let sections = match preview["sections"].take() {
+        Value::Array(sections) => sections,
+        _ => Vec::new(),
+    };
     for (from, to) in [("expires_seconds", "expires"), ("timeout_seconds", "timeout")] {
         preview[to] = json!(
             preview[from]
@@ -205,7 +219,7 @@ pub(super) async fn preview(mut session: Session, file: &str, behalf: Behalf) ->
     if preview["window"].is_null() {
         preview["opens_at"] = Value::Null;
     }
-    for field in ["roles", "runbook_missing"] {
+    for field in ["roles", "runbook_missing", "warnings"] {
         if preview[field] == json!([]) || preview[field] == json!(false) {
             preview[field] = Value::Null;
         }
@@ -217,16 +231,21 @@ pub(super) async fn preview(mut session: Session, file: &str, behalf: Behalf) ->
         .into_iter()
         .map(|mut row| {
             row["timeout"] = json!(row["timeout_seconds"].as_i64().map(short));
-            row["lock"] = json!(lock_of(&row));
+            applied::for_people(&mut row);
             row
         })
         .collect();
     session.out.text("")?;
-    session.out.list(PREVIEW_STEPS, &rows, &[], "")
+    session.out.list(PREVIEW_STEPS, &rows, &[], "")?;
+    if !sections.is_empty() {
+        session.out.text("")?;
+        session.out.list(PREVIEW_SECTIONS, &sections, &[], "")?;
+    }
+    Ok(())
 }
 
 /// `1: one approver`.
-pub(super) fn level_in_words(level: &Value) -> String {
+pub(in crate::cli) fn level_in_words(level: &Value) -> String {
     let meaning = match level.as_i64() {
         Some(0) => "nobody has to allow it",
         Some(1) => "somebody else allows the plan",

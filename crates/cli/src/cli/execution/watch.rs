@@ -197,6 +197,21 @@ fn frame(shown: &Value, now: i64) -> String {
     if drawn.len() < steps.len() {
         lines.push(format!("  … and {}", left_out(&steps, &drawn)));
     }
+    let sections = shown["sections"].as_array().into_iter().flatten();
+    let held = sections.filter(|section| section["state"] == "held").map(|section| {
+        let part = |field: &str| shown_text(&section[field]);
+        format!(
+            "Section {} holds {} (fence {}).",
+            part("section"),
+            part("target"),
+            part("fence")
+        )
+    });
+    let held: Vec<String> = held.collect();
+    if !held.is_empty() {
+        lines.push(String::new());
+        lines.extend(held);
+    }
     let waits = shown["waiting_for"].as_array().into_iter().flatten();
     let waits: Vec<String> = waits.map(|reason| format!("· {}", shown_text(reason))).collect();
     if !waits.is_empty() {

@@ -1,5 +1,6 @@
 //! Executions: plans submitted and waited for. What is read of them is in `reads`, what is decided about them in `operate`.
 
+mod archives;
 mod dead_letters;
 mod operate;
 mod reads;
@@ -31,6 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(reads::execution_list, execution_submit))
         .routes(routes!(execution_preview))
+        .routes(routes!(archives::execution_archive_list))
         .routes(routes!(reads::execution_show))
         .routes(routes!(reads::execution_plan))
         .routes(routes!(reads::step_list))

@@ -5,6 +5,8 @@ use uuid::Uuid;
 
 use super::Hold;
 use crate::error::Result;
+use crate::executions::StepInfo;
+use crate::schedules::SlotInfo;
 use crate::store::call::{Call, row};
 use crate::store::{Payload, Timestamp};
 
@@ -71,6 +73,12 @@ row! {
         pub created_at: Timestamp,
         /// The trace and span it was enqueued in, as a W3C traceparent.
         pub traceparent: Option<String>,
+        /// The step of an execution it runs.
+        pub step: Option<StepInfo>,
+        /// The slot of a schedule it runs for.
+        pub slot: Option<SlotInfo>,
+        /// The fencing number of this run, if it is the job of a step that locks its target.
+        pub fence: Option<i64>,
     }
 }
 

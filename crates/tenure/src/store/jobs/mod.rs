@@ -6,6 +6,7 @@ mod enqueue;
 mod hold;
 mod offer;
 mod operate;
+mod origin;
 mod read;
 mod turn;
 

@@ -5,6 +5,8 @@ use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::executions::StepInfo;
+use crate::schedules::SlotInfo;
 use crate::store::Timestamp;
 use crate::store::call::{Call, row};
 
@@ -39,6 +41,10 @@ row! {
         pub created_at: Timestamp,
         /// When it was finished.
         pub finished_at: Option<Timestamp>,
+        /// The step of an execution it runs.
+        pub step: Option<StepInfo>,
+        /// The slot of a schedule it runs for.
+        pub slot: Option<SlotInfo>,
     }
 }
 

@@ -7,6 +7,8 @@ use uuid::Uuid;
 use super::claim::{Claim, ClaimedJob};
 use super::end::{End, EndAnswer, Ends};
 use crate::error::Result;
+use crate::executions::StepInfo;
+use crate::schedules::SlotInfo;
 use crate::store::Timestamp;
 use crate::store::call::Call;
 
@@ -68,6 +70,8 @@ struct Rare {
     workflow_id: Option<Uuid>,
     run_id: Option<Uuid>,
     traceparent: Option<String>,
+    step: Option<StepInfo>,
+    slot: Option<SlotInfo>,
 }
 
 #[derive(serde::Deserialize)]
@@ -76,6 +80,11 @@ struct EndTold {
     status: String,
     state: Option<String>,
     next_due: Option<Timestamp>,
+}
+
+#[derive(serde::Deserialize)]
+struct FenceTold {
+    fence: i64,
 }
 
 #[derive(serde::Deserialize)]
@@ -121,6 +130,9 @@ impl Lease {
             enqueued_by: row.try_get(10)?,
             created_at: row.try_get(11)?,
             traceparent: rare.traceparent,
+            step: rare.step,
+            slot: rare.slot,
+            fence: None,
         })
     }
 }
@@ -168,6 +180,18 @@ impl Turn {
                     let Json(lease): Json<Lease> = row.try_get(12)?;
                     for row in &rows[claims.clone()] {
                         turn.jobs.push(lease.job(row)?);
+                    }
+                    claims = at + 1..at + 1;
+                }
+                // After the jobs of its lane.
+                "fence" => {
+                    let Json(FenceTold { fence }) = row.try_get(12)?;
+                    let job_id: Uuid = row.try_get(1)?;
+                    if let Some(job) = turn.jobs.iter_mut().rev().find(|job| job.job_id == job_id) {
+                        job.fence = Some(fence);
+                        if let Some(step) = &mut job.step {
+                            step.fence = Some(fence);
+                        }
                     }
                     claims = at + 1..at + 1;
                 }

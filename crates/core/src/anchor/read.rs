@@ -1,0 +1,175 @@
+//! Reads and checks a file of checkpoints: one a line, as the server writes them or as a webhook received them.
+
+use serde::Deserialize;
+
+use super::chain::Chain;
+use super::checkpoint::{Checkpoint, Proof, VERSION};
+use super::finding::{Fault, Finding};
+use crate::evidence::PublicKey;
+use crate::json;
+
+const CHECKPOINT: &str =
+    "a checkpoint of version 1, or the body of an evidence.anchored event, as one JSON object a line";
+const PROOF: &str = "a proof of version 1, as the command `evidence proof` writes it";
+
+/// The body of a webhook: the event is within.
+#[derive(Deserialize)]
+struct Delivered {
+    data: Event,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    data: Checkpoint,
+}
+
+/// Checks a file of checkpoints with the public keys that may have signed them: every signature, every tree whose leaves are
+/// named, and that each follows the one before. It may begin at any number. The same checkpoint twice counts once.
+pub fn check(file: &[u8], keys: &[PublicKey]) -> Result<Chain, Vec<Finding>> {
+    let (mut chain, mut findings) = (Chain::default(), Vec::new());
+    for (number, piece) in (1..).zip(file.split_inclusive(|byte| *byte == b'\n')) {
+        let finding = |fault, what: String, expected: &str| Finding {
+            checkpoint: None,
+            line: number,
+            fault,
+            what,
+            expected: expected.to_owned(),
+        };
+        let Some(line) = piece.strip_suffix(b"\n") else {
+            let what = "The file is cut off in this line.".to_owned();
+            findings.push(finding(Fault::Truncated, what, "a line break at the end of every line"));
+            continue;
+        };
+        let checkpoint = match parse(line) {
+            Ok(checkpoint) => checkpoint,
+            Err(why) => {
+                findings.push(finding(Fault::Malformed, format!("Cannot be read: {why}."), CHECKPOINT));
+                continue;
+            }
+        };
+        findings.extend(wrong(&checkpoint, number, keys));
+        match follows(chain.last(), &checkpoint) {
+            Follows::Next => chain.push(number, checkpoint),
+            Follows::Repeated => {}
+            Follows::Not(fault, what, expected) => {
+                findings.push(Finding {
+                    checkpoint: Some(checkpoint.number),
+                    line: number,
+                    fault,
+                    what,
+                    expected,
+                });
+                chain.push(number, checkpoint);
+            }
+        }
+    }
+    match findings.is_empty() {
+        true => Ok(chain),
+        false => Err(findings),
+    }
+}
+
+fn parse(line: &[u8]) -> Result<Checkpoint, String> {
+    let error = match json::parse_bytes::<Checkpoint>(line) {
+        Ok(checkpoint) => return Ok(checkpoint),
+        Err(error) => error,
+    };
+    match json::parse_bytes::<Delivered>(line) {
+        Ok(delivered) => Ok(delivered.data.data),
+        Err(_) => Err(error.to_string()),
+    }
+}
+
+/// What is wrong with one checkpoint by itself.
+fn wrong(checkpoint: &Checkpoint, line: usize, keys: &[PublicKey]) -> Option<Finding> {
+    let number = checkpoint.number;
+    let finding = |fault, what: String, expected: String| {
+        Some(Finding {
+            checkpoint: Some(number),
+            line,
+            fault,
+            what,
+            expected,
+        })
+    };
+    if checkpoint.kind != "checkpoint" || checkpoint.version != VERSION {
+        let what = format!("This is a {:?} of version {}.", checkpoint.kind, checkpoint.version);
+        return finding(Fault::VersionUnknown, what, CHECKPOINT.to_owned());
+    }
+    let Some(key) = keys.iter().find(|key| key.id() == checkpoint.key_id) else {
+        let what = format!("Checkpoint {number} is signed with the key {:?}.", checkpoint.key_id);
+        let given: Vec<String> = keys.iter().map(PublicKey::id).collect();
+        return finding(
+            Fault::OtherKey,
+            what,
+            format!("one of the keys given: {}", given.join(", ")),
+        );
+    };
+    if !checkpoint.is_signed_by(key) {
+        let what = format!("The signature of checkpoint {number} does not belong to it.");
+        return finding(
+            Fault::SignatureWrong,
+            what,
+            format!("a signature by the key {}", key.id()),
+        );
+    }
+    if checkpoint.has_all_heads() && checkpoint.root_of_heads() != checkpoint.root {
+        let what = format!(
+            "The leaves of checkpoint {number} lead to the root {}.",
+            checkpoint.root_of_heads()
+        );
+        return finding(Fault::RootWrong, what, checkpoint.root.clone());
+    }
+    None
+}
+
+enum Follows {
+    Next,
+    /// The one before once more: webhooks deliver at least once.
+    Repeated,
+    Not(Fault, String, String),
+}
+
+fn follows(last: Option<&Checkpoint>, checkpoint: &Checkpoint) -> Follows {
+    let Some(last) = last else { return Follows::Next };
+    let number = checkpoint.number;
+    if checkpoint.installation != last.installation {
+        let what = format!(
+            "Checkpoint {number} is of the installation {}.",
+            checkpoint.installation
+        );
+        return Follows::Not(Fault::OtherInstallation, what, last.installation.clone());
+    }
+    if checkpoint.hash() == last.hash() {
+        return Follows::Repeated;
+    }
+    if number != last.number + 1 {
+        let what = format!("Checkpoint {number} follows checkpoint {}.", last.number);
+        return Follows::Not(Fault::ChainBroken, what, format!("checkpoint {}", last.number + 1));
+    }
+    if checkpoint.previous != last.hash() {
+        let what = format!("Checkpoint {number} follows one with the hash {}.", checkpoint.previous);
+        return Follows::Not(Fault::ChainBroken, what, last.hash());
+    }
+    Follows::Next
+}
+
+/// Reads a proof, without checking where it leads.
+pub fn read_proof(file: &[u8]) -> Result<Proof, Vec<Finding>> {
+    let wrong = |fault, what: String| {
+        vec![Finding {
+            checkpoint: None,
+            line: 0,
+            fault,
+            what,
+            expected: PROOF.to_owned(),
+        }]
+    };
+    let proof: Proof = json::parse_bytes(file)
+        .map_err(|error| wrong(Fault::Malformed, format!("The proof cannot be read: {error}.")))?;
+    if proof.kind != "proof" || proof.version != VERSION {
+        let what = format!("The proof is a {:?} of version {}.", proof.kind, proof.version);
+        return Err(wrong(Fault::VersionUnknown, what));
+    }
+    Ok(proof)
+}

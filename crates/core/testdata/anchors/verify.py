@@ -1,0 +1,173 @@
+"""Verifies, without Tenure, that checkpoints outside the database cover an execution.
+
+    python3 verify.py EVIDENCE CHECKPOINTS PUBLIC_KEY... [--proof PROOF]
+
+EVIDENCE is the file of `tenure execution export`, CHECKPOINTS what the server appends to (one JSON object a line),
+PUBLIC_KEY a key in Base64 as `tenure evidence key list` shows it. Nothing but the standard library is used. It checks the
+signatures, trees and order of the checkpoints, and the events of the evidence against them; the rest of the evidence is for
+`tenure evidence verify`.
+"""
+
+import base64
+import hashlib
+import json
+import sys
+
+# Ed25519 (RFC 8032): points are (x, y) on -x² + y² = 1 + d·x²·y².
+P = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, -1, P) % P
+
+
+def add(a, b):
+    product = D * a[0] * b[0] * a[1] * b[1]
+    x = (a[0] * b[1] + a[1] * b[0]) * pow(1 + product, -1, P)
+    y = (a[1] * b[1] + a[0] * b[0]) * pow(1 - product, -1, P)
+    return x % P, y % P
+
+
+def times(number, point):
+    total = (0, 1)
+    while number:
+        if number & 1:
+            total = add(total, point)
+        point = add(point, point)
+        number >>= 1
+    return total
+
+
+def unpacked(data):
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & (2**255 - 1)
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if y >= P or (x * x - square) % P:
+        raise ValueError("not a point of the curve")
+    return (P - x if x % 2 != sign else x), y
+
+
+BASE = unpacked((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+
+
+def is_signed(key, text, signature):
+    rest = int.from_bytes(signature[32:], "little")
+    digest = hashlib.sha512(signature[:32] + key + text).digest()
+    if len(signature) != 64 or rest >= ORDER:
+        return False
+    right = add(unpacked(signature[:32]), times(int.from_bytes(digest, "little") % ORDER, unpacked(key)))
+    return times(rest, BASE) == right
+
+
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def leaf_hash(head):
+    tenant, execution_id, chain_length, chain_hash = head
+    return sha256(b"\0", f"tenure/head/v1\n{tenant}\n{execution_id}\n{chain_length}\n{chain_hash}".encode())
+
+
+def level_above(level):
+    pairs = [level[at : at + 2] for at in range(0, len(level), 2)]
+    return [sha256(b"\1", *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+
+
+def root(hashes):
+    if not hashes:
+        return sha256()
+    while len(hashes) > 1:
+        hashes = level_above(hashes)
+    return hashes[0]
+
+
+def root_of_path(leaf, place, count, path):
+    path = list(path)
+    while count > 1:
+        if place % 2:
+            leaf = sha256(b"\1", path.pop(0), leaf)
+        elif place + 1 < count:
+            leaf = sha256(b"\1", leaf, path.pop(0))
+        place, count = place // 2, (count + 1) // 2
+    return leaf
+
+
+FIELDS = ["number", "at", "installation", "previous", "leaf_count", "root", "key_id"]
+
+
+def signed_text(checkpoint):
+    return "\n".join(["tenure/checkpoint/v1"] + [str(checkpoint[field]) for field in FIELDS]).encode()
+
+
+def fail(why):
+    sys.exit(f"does not verify: {why}")
+
+
+def checkpoints(path, keys):
+    """All checkpoints of a file by their number, checked."""
+    known = {sha256(key).hex()[:16]: key for key in keys}
+    found, last = {}, None
+    for line in open(path, encoding="utf-8"):
+        one = json.loads(line)
+        number, text = one["number"], signed_text(one)
+        if one["key_id"] not in known:
+            fail(f"checkpoint {number} is signed with the key {one['key_id']}, which was not given")
+        if not is_signed(known[one["key_id"]], text, base64.b64decode(one["signature"])):
+            fail(f"the signature of checkpoint {number} is wrong")
+        if last and (number, one["previous"]) != (last["number"] + 1, sha256(signed_text(last)).hex()):
+            fail(f"checkpoint {number} does not follow checkpoint {last['number']}")
+        heads = one.get("heads", [])
+        if len(heads) == one["leaf_count"] and root([leaf_hash(head) for head in heads]).hex() != one["root"]:
+            fail(f"the leaves of checkpoint {number} do not lead to its root")
+        found[number] = last = one
+    return found
+
+
+def history(path):
+    """Tenant and id of the execution, and the hash of its chain after each event."""
+    lines = [json.loads(line) for line in open(path, encoding="utf-8")]
+    tenant, execution_id = lines[0]["tenant"], lines[0]["execution_id"]
+    hashes = [sha256(f"tenure/execution/{execution_id}".encode())]
+    for line in lines:
+        if line["kind"] == "event":
+            hashes.append(sha256(hashes[-1], line["body"].encode()))
+    return tenant, execution_id, [value.hex() for value in hashes]
+
+
+def main(arguments):
+    proof = None
+    if "--proof" in arguments:
+        at = arguments.index("--proof")
+        proof = json.load(open(arguments[at + 1], encoding="utf-8"))
+        del arguments[at : at + 2]
+    evidence, file, *keys = arguments
+    found = checkpoints(file, [base64.b64decode(key) for key in keys])
+    tenant, execution_id, hashes = history(evidence)
+
+    def agrees(number, head):
+        if head[2] >= len(hashes) or [tenant, execution_id, head[2], hashes[head[2]]] != list(head):
+            fail(f"checkpoint {number} covers another history of execution {execution_id}")
+        return head[2]
+
+    covered = []
+    for number, one in found.items():
+        for head in one.get("heads", []):
+            if head[1] == execution_id and len(one["heads"]) == one["leaf_count"]:
+                covered.append((agrees(number, head), number))
+    if proof:
+        one = found.get(proof["checkpoint"]["number"]) or fail("the checkpoint of the proof is not in the file")
+        head = [proof["tenant"], proof["execution_id"], proof["chain_length"], proof["chain_hash"]]
+        path = [bytes.fromhex(step) for step in proof["path"]]
+        if root_of_path(leaf_hash(head), proof["place"], one["leaf_count"], path).hex() != one["root"]:
+            fail(f"the proof does not lead to the root of checkpoint {one['number']}")
+        covered.append((agrees(one["number"], head), one["number"]))
+    if not covered:
+        fail(f"no checkpoint covers execution {execution_id}")
+    length = max(covered)[0]
+    number = min(number for other, number in covered if other == length)
+    print(f"checkpoint {number} of {found[number]['at']} covers {length} of {len(hashes) - 1} events")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

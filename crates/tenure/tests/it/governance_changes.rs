@@ -1,0 +1,270 @@
+//! Four eyes on what decides about plans: actions, rules, target types and governed settings.
+
+use serde_json::{Value, json};
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+use crate::approvals_scene::{act, as_owner, id, people};
+use crate::fixture::{get, one, refused, rows, run};
+
+const NEED: &str = "governance.changes.need_approval";
+const DECIDE: &str = "select tenure.governance_change_decide($1, $2, $3)";
+
+async fn set(c: &Client, who: &str, key: &str, value: Value) -> Value {
+    act(c, who).await;
+    one(c, "select tenure.config_set($1, $2)", &[&key, &value]).await
+}
+
+/// Changes need a second admin from now on.
+async fn guarded(c: &Client) {
+    assert_eq!(set(c, "eve", NEED, json!(true)).await["value"], true);
+}
+
+async fn propose(c: &Client, who: &str, name: &str, class: &str) -> Uuid {
+    act(c, who).await;
+    let spec = json!({"action_class": class});
+    let asked = one(c, "select tenure.action_set($1, $2)", &[&name, &spec]).await;
+    assert_eq!(
+        (&asked["pending"], &asked["state"]),
+        (&json!(true), &json!("pending")),
+        "{asked}"
+    );
+    id(&asked, "change_id")
+}
+
+async fn decide(c: &Client, who: &str, change: Uuid, decision: &str, comment: Option<&str>) -> Value {
+    act(c, who).await;
+    one(c, DECIDE, &[&change, &decision, &comment]).await
+}
+
+async fn class_of(c: &Client, action: &str) -> Value {
+    one(c, "select tenure.action_show($1)", &[&action]).await["action_class"].clone()
+}
+
+#[tokio::test]
+async fn a_change_takes_effect_when_another_admin_approves_it() {
+    let (_db, c) = people().await;
+    guarded(&c).await;
+    let change = propose(&c, "eve", "pay", "read").await;
+    let before: i64 = get(&c, "select count(*) from tenure.actions", &[]).await;
+    assert_eq!(before, 0, "nothing is in force yet");
+    let listed = rows(
+        &c,
+        "select change_id, proposed_by, new from tenure.governance_change_list()",
+        &[],
+    )
+    .await;
+    assert_eq!(
+        (listed[0].get::<_, Uuid>(0), listed[0].get::<_, String>(1)),
+        (change, "eve".to_owned())
+    );
+
+    let own = decide(&c, "eve", change, "approve", None).await;
+    refused(&own, "self_approval");
+    refused(&decide(&c, "bot", change, "approve", None).await, "not_permitted");
+    refused(
+        &decide(&c, "a stranger", change, "approve", None).await,
+        "not_permitted",
+    );
+    let done = decide(&c, "pam", change, "approve", Some("seen")).await;
+    assert_eq!(
+        (&done["state"], &done["decided_by"]),
+        (&json!("approved"), &json!("pam")),
+        "{done}"
+    );
+    assert_eq!(class_of(&c, "pay").await, "read");
+    let author: String = get(&c, "select updated_by from tenure.actions", &[]).await;
+    assert_eq!(author, "eve", "the proposer is the author");
+    refused(&decide(&c, "ada", change, "approve", None).await, "state_conflict");
+
+    let events = rows(
+        &c,
+        "select e.kind, e.actor, e.data from tenure.events e where e.kind ~ '^(governance|action)' order by e.seq",
+        &[],
+    )
+    .await;
+    let events: Vec<(String, String, Value)> = events.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
+    let kinds: Vec<(&str, &str)> = events.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
+    assert_eq!(
+        kinds,
+        [
+            ("governance.change_proposed", "eve"),
+            ("governance.change_approved", "pam"),
+            ("action.set", "eve")
+        ]
+    );
+    assert_eq!(events[2].2["approved_by"], "pam", "{events:?}");
+    assert_eq!(events[0].2["new"]["action_class"], "read", "{events:?}");
+}
+
+#[tokio::test]
+async fn every_change_of_what_governs_plans_is_proposed_and_none_goes_round_it() {
+    let (_db, c) = people().await;
+    act(&c, "eve").await;
+    one(
+        &c,
+        r#"select tenure.action_set('pay', '{"action_class": "modify"}')"#,
+        &[],
+    )
+    .await;
+    one(&c, r#"select tenure.approval_rule_set('web', '{"level": 2}')"#, &[]).await;
+    one(
+        &c,
+        r#"select tenure.target_type_set('host', '{"case_rule": "lower"}')"#,
+        &[],
+    )
+    .await;
+    guarded(&c).await;
+    let picture = "select md5(string_agg(x, '|')) from (select a::text from tenure.actions a union all
+      select r::text from tenure.approval_rules r union all select t::text from tenure.target_types t union all
+      select g::text from tenure.config g) x (x)";
+    let before: String = get(&c, picture, &[]).await;
+    let mut changes = Vec::new();
+    for call in [
+        r#"action_set('pay', '{"action_class": "read"}')"#,
+        "action_delete('pay')",
+        r#"approval_rule_set('web', '{"level": 0}')"#,
+        "approval_rule_delete('web')",
+        r#"target_type_set('host', '{"case_rule": "exact"}')"#,
+        "target_type_delete('host')",
+        "config_set('executions.actions.open', 'true')",
+        "config_set('executions.targets.strict', 'false')",
+        "config_set('governance.changes.need_approval', 'false')",
+        "config_set('governance.changes.need_approval', null)",
+    ] {
+        act(&c, "eve").await;
+        let asked = one(&c, &format!("select tenure.{call}"), &[]).await;
+        assert_eq!(asked["pending"], true, "{call}: {asked}");
+        changes.push(id(&asked, "change_id"));
+    }
+    let after: String = get(&c, picture, &[]).await;
+    assert_eq!(before, after, "nothing has changed");
+    // The rest of the configuration is not governed.
+    assert_eq!(set(&c, "eve", "queue.retry.jitter_percent", json!(7)).await["value"], 7);
+    // Turning it off takes the same four eyes.
+    assert_eq!(
+        decide(&c, "pam", changes[8], "approve", None).await["state"],
+        "approved"
+    );
+    act(&c, "eve").await;
+    let at_once = one(&c, r#"select tenure.approval_rule_set('web', '{"level": 1}')"#, &[]).await;
+    assert_eq!(at_once["level"], 1, "{at_once}");
+    // What it would replace is not what was shown to its approver any more.
+    let stale = decide(&c, "pam", changes[2], "approve", None).await;
+    refused(&stale, "state_conflict");
+    assert_eq!(
+        decide(&c, "pam", changes[2], "reject", Some("too late")).await["state"],
+        "rejected"
+    );
+}
+
+#[tokio::test]
+async fn a_rejection_says_why_and_may_be_the_proposers_own() {
+    let (_db, c) = people().await;
+    guarded(&c).await;
+    let change = propose(&c, "eve", "pay", "read").await;
+    refused(&decide(&c, "pam", change, "reject", None).await, "comment_required");
+    refused(&decide(&c, "pam", change, "maybe", None).await, "value_unknown");
+    refused(
+        &decide(&c, "pam", Uuid::nil(), "approve", None).await,
+        "governance_change_unknown",
+    );
+    assert_eq!(
+        decide(&c, "eve", change, "reject", Some("a slip")).await["state"],
+        "rejected"
+    );
+    let open: i64 = get(&c, "select count(*) from tenure.governance_change_list()", &[]).await;
+    let all: i64 = get(&c, "select count(*) from tenure.governance_change_list(null)", &[]).await;
+    assert_eq!((open, all), (0, 1));
+}
+
+/// A key that the proposer made is the proposer; the maker of the proposer's key could have used it.
+#[tokio::test]
+async fn keys_that_one_of_the_two_made_for_the_other_are_not_a_second_admin() {
+    let (db, c) = people().await;
+    guarded(&c).await;
+    let server = db.direct().await;
+    let key = async |maker: &str, who: &str| -> Uuid {
+        act(&c, maker).await;
+        let prefix = Uuid::new_v4().simple().to_string();
+        let sql = "select tenure.key_create($1, $2, sha256('s'), array['admin'])";
+        one(&c, sql, &[&who, &prefix.as_str()]).await;
+        get(&c, "select tenure.key_check($1, sha256('s'))", &[&prefix.as_str()]).await
+    };
+    let decide_by = async |key: Uuid, change: Uuid| -> Value {
+        run(&server, "begin").await;
+        let sql = "select tenure.act_as($1, 'governance_change_decide', null, 'POST /v1/x 10.0.0.9')";
+        rows(&server, sql, &[&key]).await;
+        let answer = one(&server, DECIDE, &[&change, &"approve", &None::<&str>]).await;
+        run(&server, "commit").await;
+        answer
+    };
+    let change = propose(&c, "eve", "pay", "read").await;
+    let puppet = key("eve", "pam").await;
+    refused(&decide_by(puppet, change).await, "self_approval");
+    let independent = key("ada", "pam").await;
+    assert_eq!(decide_by(independent, change).await["state"], "approved");
+
+    // Eve comes by a key that Ada made, and Ada does not approve what she could have asked for herself.
+    let lent = key("ada", "eve").await;
+    run(&server, "begin").await;
+    rows(
+        &server,
+        "select tenure.act_as($1, 'action_set', null, 'PUT /v1/x 10.0.0.9')",
+        &[&lent],
+    )
+    .await;
+    let asked = one(
+        &server,
+        r#"select tenure.action_set('pay', '{"action_class": "deploy"}')"#,
+        &[],
+    )
+    .await;
+    run(&server, "commit").await;
+    let change = id(&asked, "change_id");
+    refused(&decide(&c, "ada", change, "approve", None).await, "self_approval");
+    assert_eq!(decide(&c, "bob", change, "approve", None).await["state"], "approved");
+}
+
+#[tokio::test]
+async fn a_proposal_is_decided_once_and_never_changed_or_deleted_by_any_way() {
+    let (_db, c) = people().await;
+    guarded(&c).await;
+    let change = propose(&c, "eve", "pay", "read").await;
+    for sql in [
+        "update tenure.governance_changes set new = '{\"action_class\": \"deploy\"}'",
+        "update tenure.governance_changes set proposed_by = 'pam'",
+        "delete from tenure.governance_changes",
+    ] {
+        assert!(as_owner(&c, sql).await.starts_with("TN014"), "{sql}");
+    }
+    let own = "update tenure.governance_changes set state = 'approved', decided_by = 'eve', decided_at = proposed_at";
+    assert!(
+        as_owner(&c, own).await.starts_with("23514"),
+        "the proposer never approves"
+    );
+    decide(&c, "pam", change, "approve", None).await;
+    let again = "update tenure.governance_changes set comment = 'x'";
+    assert!(as_owner(&c, again).await.starts_with("TN014"));
+}
+
+/// A key of the installation does not open what a tenant has guarded.
+#[tokio::test]
+async fn a_setting_of_the_installation_needs_a_second_admin_as_soon_as_one_tenant_does() {
+    let (db, c) = people().await;
+    guarded(&c).await;
+    let server = db.direct().await;
+    run(&server, "begin; set local tenure.tenant = '*'").await;
+    let asked = one(
+        &server,
+        "select tenure.config_set('executions.actions.open', 'false')",
+        &[],
+    )
+    .await;
+    assert_eq!(asked["pending"], true, "{asked}");
+    let listed: i64 = get(&server, "select count(*) from tenure.governance_change_list()", &[]).await;
+    assert_eq!(listed, 1);
+    run(&server, "commit").await;
+    let own: i64 = get(&c, "select count(*) from tenure.governance_change_list()", &[]).await;
+    assert_eq!(own, 0, "it is not a change of the tenant");
+}

@@ -1,0 +1,133 @@
+-- Keys that sign evidence and checkpoints. The secret half of a key is in tenure.secrets, or outside: then
+-- each server has it in a file or in its environment, and the database knows the public half alone.
+
+-- Refuses what is not the public half of an Ed25519 key with its id.
+create or replace function tenure.check_evidence_key(p_key_id text, p_public_key bytea) returns void
+language plpgsql
+as $$
+begin
+  if (p_key_id ~ '^[0-9a-f]{16}$' and octet_length(p_public_key) = 32
+      and p_key_id = left(encode(sha256(p_public_key), 'hex'), 16)) is not true then
+    perform tenure.refuse('value_unknown', 'This is not an Ed25519 key with its id.',
+      'The public key has 32 bytes, and the id is the first 16 digits of its SHA-256.',
+      'Make one with: tenure evidence key create.');
+  end if;
+end
+$$;
+
+-- Adds a key pair; the newest signs. With p_first only if there is none yet: the answer says which one signs.
+create or replace function tenure.evidence_key_add(
+  p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean default false) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz := tenure.now();
+  v_there  text;
+begin
+  perform tenure.check_evidence_key(p_key_id, p_public_key);
+  if (octet_length(p_secret_key) between 32 and 4096) is not true then
+    perform tenure.refuse('value_unknown', 'The secret key has a wrong length.',
+      format('It has %s bytes; between 32 and 4096 are allowed.', coalesce(octet_length(p_secret_key), 0)),
+      'Make one with: tenure evidence key create.');
+  end if;
+  lock table tenure.evidence_keys in share row exclusive mode;
+  select k.key_id into v_there from tenure.evidence_keys k order by k.created_at desc, k.key_id limit 1;
+  if p_first and v_there is not null then
+    return jsonb_build_object('key_id', v_there, 'added', false);
+  end if;
+  if (v_there <> p_key_id or exists (select from tenure.evidence_keys k
+                                      where k.key_id = p_key_id and k.is_external))
+     and exists (select from tenure.evidence_keys k where k.key_id = p_key_id) then
+    perform tenure.refuse('state_conflict',
+      format('The key %s is there already, and %s signs.', p_key_id, v_there),
+      'The newest key signs; an earlier one only verifies what it signed, and an external one stays outside.',
+      'Make a new one: tenure evidence key create.');
+  end if;
+  insert into tenure.evidence_keys (key_id, public_key, created_at, created_by)
+  values (p_key_id, p_public_key, v_now, v_caller.principal)
+  on conflict (key_id) do nothing;
+  insert into tenure.secrets (name, value) values ('evidence:' || p_key_id, p_secret_key)
+  on conflict (name) do nothing;
+  return jsonb_build_object('key_id', p_key_id, 'added', true);
+end
+$$;
+
+-- Makes the public half of a key known whose secret half is outside the database, and removes the secret
+-- halves of keys that are inside: from now on only who has the key outside can sign.
+create or replace function tenure.evidence_key_register(p_key_id text, p_public_key bytea) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller  tenure.caller_identity := tenure.caller();
+  v_now     timestamptz := tenure.now();
+  v_added   boolean;
+  v_removed integer;
+begin
+  perform tenure.check_every_tenant();
+  perform tenure.check_evidence_key(p_key_id, p_public_key);
+  lock table tenure.evidence_keys in share row exclusive mode;
+  if exists (select from tenure.evidence_keys k where k.key_id = p_key_id and not k.is_external) then
+    perform tenure.refuse('state_conflict',
+      format('The secret half of key %s has been in the database.', p_key_id),
+      'Who could read the database then can sign with it.',
+      'Make a new key outside: openssl genpkey -algorithm ed25519.');
+  end if;
+  insert into tenure.evidence_keys (key_id, public_key, created_at, created_by, is_external)
+  values (p_key_id, p_public_key, v_now, v_caller.principal, true)
+  on conflict (key_id) do nothing;
+  v_added := found;
+  delete from tenure.secrets s where s.name ^@ 'evidence:';
+  get diagnostics v_removed = row_count;
+  return jsonb_build_object('key_id', p_key_id, 'added', v_added, 'secrets_removed', v_removed);
+end
+$$;
+
+-- The key that signs now, with its secret: for servers alone.
+create or replace function tenure.evidence_key_current()
+returns table (key_id text, public_key bytea, secret_key bytea)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_newest tenure.evidence_keys;
+begin
+  select k.* into v_newest from tenure.evidence_keys k order by k.created_at desc, k.key_id limit 1;
+  return query
+    select v_newest.key_id, v_newest.public_key, s.value
+      from tenure.secrets s where s.name = 'evidence:' || v_newest.key_id;
+  if found then
+    return;
+  end if;
+  if v_newest.is_external then
+    perform tenure.refuse('evidence_key_missing',
+      format('The key that signs evidence, %s, is not in the database.', v_newest.key_id),
+      'Its secret half is kept outside, and this program was not given it.',
+      'Name the file with the key in the variable TENURE_EVIDENCE_KEY_FILE of this program.');
+  end if;
+  perform tenure.refuse('evidence_key_missing', 'There is no key to sign evidence with.',
+    'None has been made yet, or its secret half was removed.', 'Make one: tenure evidence key create.');
+end
+$$;
+
+-- Public keys, newest first. kept says where the secret half is: database, outside, or removed.
+create or replace function tenure.evidence_key_list()
+returns table (key_id text, public_key bytea, created_at timestamptz, created_by text, signs boolean,
+  kept text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select k.key_id, k.public_key, k.created_at, k.created_by,
+           row_number() over (order by k.created_at desc, k.key_id) = 1,
+           case when k.is_external then 'outside'
+                when exists (select from tenure.secrets s where s.name = 'evidence:' || k.key_id)
+                then 'database'
+                else 'removed' end
+      from tenure.evidence_keys k
+     order by k.created_at desc, k.key_id;
+end
+$$;
