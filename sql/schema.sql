@@ -771,7 +771,7 @@ CREATE FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) RETURNS void
     AS $$...$$;
 
 -- check_governing(tenure.caller_identity, jsonb, boolean); Type: FUNCTION
-CREATE FUNCTION tenure.check_governing(p_caller tenure.caller_identity, p_value jsonb, p_old boolean) RETURNS void
+CREATE FUNCTION tenure.check_governing(p_caller tenure.caller_identity, p_value jsonb, p_old boolean) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -796,6 +796,11 @@ CREATE FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p
 CREATE FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_kind_policy(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_kind_policy(p_policy jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- check_lock(timestamp with time zone, integer, text, text, text, text, bigint); Type: FUNCTION
@@ -973,12 +978,12 @@ CREATE TABLE tenure.governance_changes (
     CONSTRAINT governance_changes_operation_check CHECK ((operation = ANY (ARRAY['set'::text, 'delete'::text]))),
     CONSTRAINT governance_changes_proposed_by_check CHECK ((proposed_by ~ '\S'::text)),
     CONSTRAINT governance_changes_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text]))),
-    CONSTRAINT governance_changes_subject_check CHECK ((subject = ANY (ARRAY['action'::text, 'approval_rule'::text, 'target_type'::text, 'config'::text])))
+    CONSTRAINT governance_changes_subject_check CHECK ((subject = ANY (ARRAY['action'::text, 'approval_rule'::text, 'target_type'::text, 'kind'::text, 'config'::text])))
 );
 ALTER TABLE ONLY tenure.governance_changes FORCE ROW LEVEL SECURITY;
 
 -- TABLE governance_changes; Type: COMMENT
-COMMENT ON TABLE tenure.governance_changes IS 'Changes of actions, rules, target types and governed settings that a second admin must approve.';
+COMMENT ON TABLE tenure.governance_changes IS 'Changes of actions, rules, target types, governed kinds and settings that a second admin must approve.';
 
 -- check_second_admin(tenure.caller_identity, tenure.governance_changes, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_second_admin(p_caller tenure.caller_identity, p_change tenure.governance_changes, p_makers text[]) RETURNS void
@@ -1855,6 +1860,11 @@ CREATE FUNCTION tenure.is_plan_number(p_text text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- is_plan_restricted(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.is_plan_restricted(p_execution_id uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- is_requester(tenure.executions, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) RETURNS boolean
     LANGUAGE sql STABLE
@@ -2297,6 +2307,11 @@ CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- kind_merge(integer, tenure.kinds, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.kind_merge(p_tenant_id integer, p_old tenure.kinds, p_policy jsonb) RETURNS tenure.kinds
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- kind_pause(text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.kind_pause(p_kind text, p_note text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2335,6 +2350,11 @@ CREATE FUNCTION tenure.kind_show(p_kind text) RETURNS jsonb
 -- kind_unplanned(integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.kind_unplanned(p_tenant_id integer, p_kind text) RETURNS integer
     LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- kind_write(integer, timestamp with time zone, text, text, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- lane_check(tenure.caller_identity, text, text, text); Type: FUNCTION
@@ -2589,6 +2609,11 @@ CREATE FUNCTION tenure.may_have_forbidden_key(p_text text) RETURNS boolean
 -- may_have_long_number(text); Type: FUNCTION
 CREATE FUNCTION tenure.may_have_long_number(p_text text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- may_read_plan(tenure.caller_identity, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.may_read_plan(p_caller tenure.caller_identity, p_execution_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- may_see(text); Type: FUNCTION
@@ -4835,6 +4860,7 @@ CREATE TABLE tenure.execution_dead_letters (
     triaged_at timestamp with time zone,
     triaged_by text,
     retried_as uuid,
+    plan_restricted boolean DEFAULT false NOT NULL,
     CONSTRAINT execution_dead_letters_attempt_count_check CHECK ((attempt_count >= 0)),
     CONSTRAINT execution_dead_letters_check CHECK (((triaged_at IS NULL) = (triaged_by IS NULL))),
     CONSTRAINT execution_dead_letters_context_check CHECK ((jsonb_typeof(context) = 'object'::text)),
@@ -4845,6 +4871,9 @@ ALTER TABLE ONLY tenure.execution_dead_letters FORCE ROW LEVEL SECURITY;
 
 -- TABLE execution_dead_letters; Type: COMMENT
 COMMENT ON TABLE tenure.execution_dead_letters IS 'Executions that failed, with all that a retry by hand needs. They outlive their execution.';
+
+-- COLUMN execution_dead_letters.plan_restricted; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_dead_letters.plan_restricted IS 'Whether a payload in the plan is restricted; the plan is then shown only to those who may see it.';
 
 -- execution_events; Type: TABLE
 CREATE TABLE tenure.execution_events (
@@ -7301,6 +7330,9 @@ REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time 
 -- FUNCTION check_job_exists(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
 
+-- FUNCTION check_kind_policy(p_policy jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_kind_policy(p_policy jsonb) FROM PUBLIC;
+
 -- FUNCTION check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_lock(p_now timestamp with time zone, p_tenant_id integer, p_principal text, p_part text, p_target text, p_action text, p_fence bigint) FROM PUBLIC;
 
@@ -7933,6 +7965,9 @@ REVOKE ALL ON FUNCTION tenure.is_moment(p_text text) FROM PUBLIC;
 -- FUNCTION is_plan_number(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_plan_number(p_text text) FROM PUBLIC;
 
+-- FUNCTION is_plan_restricted(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_plan_restricted(p_execution_id uuid) FROM PUBLIC;
+
 -- FUNCTION is_requester(p_execution tenure.executions, p_names text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) FROM PUBLIC;
 
@@ -8160,6 +8195,9 @@ GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operat
 REVOKE ALL ON FUNCTION tenure.kind_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION kind_merge(p_tenant_id integer, p_old tenure.kinds, p_policy jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_merge(p_tenant_id integer, p_old tenure.kinds, p_policy jsonb) FROM PUBLIC;
+
 -- FUNCTION kind_pause(p_kind text, p_note text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_pause(p_kind text, p_note text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_pause(p_kind text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
@@ -8184,6 +8222,9 @@ GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_adm
 
 -- FUNCTION kind_unplanned(p_tenant_id integer, p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_unplanned(p_tenant_id integer, p_kind text) FROM PUBLIC;
+
+-- FUNCTION kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb) FROM PUBLIC;
 
 -- FUNCTION lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text) FROM PUBLIC;
@@ -8324,6 +8365,9 @@ REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_text text) FROM PUBLIC;
 
 -- FUNCTION may_have_long_number(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_have_long_number(p_text text) FROM PUBLIC;
+
+-- FUNCTION may_read_plan(p_caller tenure.caller_identity, p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.may_read_plan(p_caller tenure.caller_identity, p_execution_id uuid) FROM PUBLIC;
 
 -- FUNCTION may_see(p_classification text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_see(p_classification text) FROM PUBLIC;

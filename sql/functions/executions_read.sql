@@ -100,6 +100,32 @@ begin
 end
 $$;
 
+-- Whether a payload in the plan is restricted.
+create or replace function tenure.is_plan_restricted(p_execution_id uuid) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from tenure.steps s
+     where s.execution_id = p_execution_id
+       and s.payload_classification = 'restricted'
+       and s.payload <> '{}')
+$$;
+
+-- Whether the caller may read a plan with a restricted payload: requesters and approvers see what they ask
+-- for and decide about, others only with the right to see payloads.
+create or replace function tenure.may_read_plan(p_caller tenure.caller_identity, p_execution_id uuid)
+returns boolean
+language plpgsql stable
+as $$
+begin
+  return tenure.may_see('restricted')
+    or tenure.acts_as('tenure_approver')
+    or exists (
+      select from tenure.executions e
+       where e.execution_id = p_execution_id and p_caller.principal = any (e.requesters));
+end
+$$;
+
 -- The frozen text.
 create or replace function tenure.execution_plan(p_execution_id uuid) returns text
 language plpgsql stable security definer
@@ -113,11 +139,9 @@ begin
   if not found then
     perform tenure.refuse_execution(p_execution_id);
   end if;
-  -- Those who asked and those who approve see what they decide about; of the rest only those who may see payloads.
-  if exists (select from tenure.steps s where s.execution_id = p_execution_id and s.payload_classification = 'restricted' and s.payload <> '{}')
-     and not (tenure.may_see('restricted') or tenure.acts_as('tenure_approver')
-       or exists (select from tenure.executions e where e.execution_id = p_execution_id and v_caller.principal = any (e.requesters))) then
-    perform tenure.refuse('not_permitted', format('The plan of execution %s has a restricted payload.', p_execution_id),
+  if tenure.is_plan_restricted(p_execution_id) and not tenure.may_read_plan(v_caller, p_execution_id) then
+    perform tenure.refuse('not_permitted',
+      format('The plan of execution %s has a restricted payload.', p_execution_id),
       'An action of it is registered with payload_restricted; its requesters, approvers and admins read the plan.',
       'Use a key with restricted payload access.');
   end if;
@@ -265,11 +289,16 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_row tenure.execution_dead_letters;
+  v_caller tenure.caller_identity := tenure.caller();
+  v_row    tenure.execution_dead_letters;
 begin
-  select d.* into v_row from tenure.execution_dead_letters d where d.execution_id = p_execution_id and d.tenant_id = tenure.current_tenant();
+  select d.* into v_row from tenure.execution_dead_letters d
+   where d.execution_id = p_execution_id and d.tenant_id = v_caller.tenant_id;
   if not found then
     perform tenure.refuse_execution_letter(p_execution_id);
+  end if;
+  if v_row.plan_restricted and not tenure.may_read_plan(v_caller, p_execution_id) then
+    v_row.plan := null;
   end if;
   return to_jsonb(v_row) - 'tenant_id';
 end

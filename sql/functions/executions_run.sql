@@ -450,12 +450,14 @@ begin
          array_agg(o.execution_id) filter (where o.state in ('failed', 'partially_failed')) as failed
     into v_ended from over o;
   if v_ended.failed is not null then
-    insert into tenure.execution_dead_letters (execution_id, tenant_id, purpose, plan, plan_hash, context, attempt_count, last_error, failed_at)
+    insert into tenure.execution_dead_letters (execution_id, tenant_id, purpose, plan, plan_hash, context,
+      attempt_count, last_error, failed_at, plan_restricted)
     select e.execution_id, e.tenant_id, e.purpose, p.plan, e.plan_hash, jsonb_build_object('requested_by', e.requested_by, 'on_behalf_of', e.on_behalf_of, 'correlation_id', e.correlation_id, 'state', e.state,
              'reason_code', e.reason_code, 'idempotency_key', e.idempotency_key, 'metadata', e.metadata, 'started_at', e.started_at,
              'steps', (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('step', s.step_id, 'state', s.state, 'attempt', s.attempt, 'job_id', s.job_id, 'error_code', s.error_code, 'output_ref', s.output_ref)) order by s.step_number)
                          from tenure.steps s where s.execution_id = e.execution_id)),
-           e.retries_total + 1, coalesce(nullif(e.error_message, ''), e.reason_code), e.ended_at
+           e.retries_total + 1, coalesce(nullif(e.error_message, ''), e.reason_code), e.ended_at,
+           tenure.is_plan_restricted(e.execution_id)
       from tenure.executions e join tenure.plans p on p.execution_id = e.execution_id
      where e.execution_id = any (v_ended.failed);
   end if;

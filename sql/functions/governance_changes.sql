@@ -34,6 +34,11 @@ begin
     when 'target_type' then (
       select to_jsonb(t) - 'tenant_id' from tenure.target_types t where t.tenant_id = p_tenant_id
         and t.name = p_name)
+    when 'kind' then (
+      select to_jsonb(k) - array['tenant_id', 'paused_at', 'paused_by', 'pause_note', 'limit_settles_at',
+          'limited_after']
+        from tenure.kinds k
+       where k.tenant_id = p_tenant_id and k.kind = p_name)
     when 'config' then (
       select c.value from tenure.config c where c.tenant_id = p_tenant_id and c.key = p_name)
   end;
@@ -99,6 +104,9 @@ declare
 begin
   if p_subject = 'config' then
     return tenure.config_write(p_tenant_id, p_now, p_author, null, p_name, p_new);
+  elsif p_subject = 'kind' then
+    perform tenure.kind_write(p_tenant_id, p_now, p_author, null, p_name, p_new);
+    return tenure.governance_content(p_tenant_id, p_subject, p_name);
   elsif p_operation = 'delete' then
     if p_subject = 'target_type' then
       perform tenure.check_target_type_unused(p_tenant_id, p_name, 'exact');

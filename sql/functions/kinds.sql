@@ -55,68 +55,89 @@ begin
 end
 $$;
 
--- Sets the fields named in the policy object, keeps the others; a field set to null goes back to the configuration's value.
-create or replace function tenure.kind_set(p_kind text, p_policy jsonb default '{}', p_on_behalf_of text default null) returns jsonb
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp
+-- Refuses a policy object with a field that does not exist or a number out of range; the answer has whole
+-- numbers as integers.
+create or replace function tenure.check_kind_policy(p_policy jsonb) returns jsonb
+language plpgsql stable
 as $$
 declare
-  v_caller tenure.caller_identity := tenure.caller();
-  v_now    timestamptz := tenure.now();
-  v_old    tenure.kinds;
-  v_new    tenure.kinds;
-  v_field  text;
-  v_kept   integer;
-  v_state text; v_what text; v_why text; v_next text;
+  v_field text;
+  v_value jsonb;
 begin
-  perform tenure.check_tenant(v_caller.tenant_id);
-  perform tenure.check_name('kind', p_kind);
   if jsonb_typeof(p_policy) is distinct from 'object' then
-    perform tenure.refuse('payload_not_object', 'The policy is not a JSON object.', 'It names the fields to set.', 'Give an object such as {"attempts_max": 3}.');
+    perform tenure.refuse('payload_not_object', 'The policy is not a JSON object.',
+      'It names the fields to set.', 'Give an object such as {"attempts_max": 3}.');
   end if;
-  for v_field in select f from jsonb_object_keys(p_policy) f loop
-    perform tenure.check_word('value_unknown', 'field of a policy', v_field, array['executor', 'event_domain', 'attempts_max', 'backoff_base_seconds',
-      'backoff_jitter_percent', 'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds',
-      'retention_seconds', 'concurrency_max', 'catch_up', 'on_exhausted', 'description', 'key_keep_seconds',
-      'only_by_plan']);
+  for v_field, v_value in select f.key, f.value from jsonb_each(p_policy) f loop
+    perform tenure.check_word('value_unknown', 'field of a policy', v_field, array[
+      'executor', 'event_domain', 'attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent',
+      'lease_seconds', 'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds',
+      'concurrency_max', 'catch_up', 'on_exhausted', 'description', 'key_keep_seconds', 'only_by_plan']);
     if v_field in ('attempts_max', 'backoff_base_seconds', 'backoff_jitter_percent', 'lease_seconds',
         'lease_seconds_max', 'renewals_max', 'run_timeout_seconds', 'retention_seconds', 'concurrency_max',
         'key_keep_seconds')
-       and jsonb_typeof(p_policy -> v_field) <> 'null' then
-      if jsonb_typeof(p_policy -> v_field) <> 'number' or (p_policy -> v_field)::numeric <> trunc((p_policy -> v_field)::numeric)
-         or abs((p_policy -> v_field)::numeric) > 9e15 then
-        perform tenure.refuse('number_out_of_range', format('%s is %s.', v_field, p_policy -> v_field), 'It must be a whole number.', 'Give a whole number.');
+       and jsonb_typeof(v_value) <> 'null' then
+      if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric)
+         or abs(v_value::numeric) > 9e15 then
+        perform tenure.refuse('number_out_of_range', format('%s is %s.', v_field, v_value),
+          'It must be a whole number.', 'Give a whole number.');
       end if;
-      perform tenure.check_number(v_field, (p_policy -> v_field)::bigint,
-        case v_field when 'backoff_jitter_percent' then 0 when 'renewals_max' then 0 when 'retention_seconds' then 60 else 1 end,
-        case v_field when 'attempts_max' then tenure.limit_of('attempts_max') when 'backoff_jitter_percent' then 100 when 'renewals_max' then 1000000
-                     when 'concurrency_max' then tenure.limit_of('concurrency_max')
-                     when 'run_timeout_seconds' then 2592000 when 'retention_seconds' then 315360000
-                     when 'key_keep_seconds' then 315360000 else 86400 end);
-      p_policy := jsonb_set(p_policy, array[v_field], to_jsonb((p_policy -> v_field)::bigint));
+      perform tenure.check_number(v_field, v_value::bigint,
+        case v_field
+          when 'backoff_jitter_percent' then 0
+          when 'renewals_max' then 0
+          when 'retention_seconds' then 60
+          else 1
+        end,
+        case v_field
+          when 'attempts_max' then tenure.limit_of('attempts_max')
+          when 'backoff_jitter_percent' then 100
+          when 'renewals_max' then 1000000
+          when 'concurrency_max' then tenure.limit_of('concurrency_max')
+          when 'run_timeout_seconds' then 2592000
+          when 'retention_seconds' then 315360000
+          when 'key_keep_seconds' then 315360000
+          else 86400
+        end);
+      p_policy := jsonb_set(p_policy, array[v_field], to_jsonb(v_value::bigint));
     end if;
   end loop;
-  select k.* into v_old from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = p_kind for update;
-  perform tenure.check_governing(v_caller, p_policy -> 'only_by_plan', coalesce(v_old.only_by_plan, false));
-  v_new := jsonb_populate_record(v_old, p_policy);
+  return p_policy;
+end
+$$;
+
+-- The policy of a kind with the fields of p_policy set; refused where the result makes no sense.
+create or replace function tenure.kind_merge(p_tenant_id integer, p_old tenure.kinds, p_policy jsonb)
+returns tenure.kinds
+language plpgsql stable
+as $$
+declare
+  v_new  tenure.kinds := jsonb_populate_record(p_old, p_policy);
+  v_kept integer;
+begin
   v_new.only_by_plan := coalesce(v_new.only_by_plan, false);
   v_new.executor := coalesce(v_new.executor, 'external_worker');
   v_new.event_domain := coalesce(v_new.event_domain, 'job');
   v_new.on_exhausted := coalesce(v_new.on_exhausted, 'dead_letter');
   v_new.description := coalesce(v_new.description, '');
   perform tenure.check_executor(v_new.executor);
-  perform tenure.check_word('value_unknown', 'event domain', v_new.event_domain, (select array_agg(d.domain order by d.domain) from tenure.event_domains d));
-  perform tenure.check_word('value_unknown', 'on_exhausted', v_new.on_exhausted, array['dead_letter', 'fail']);
+  perform tenure.check_word('value_unknown', 'event domain', v_new.event_domain,
+    (select array_agg(d.domain order by d.domain) from tenure.event_domains d));
+  perform tenure.check_word('value_unknown', 'on_exhausted', v_new.on_exhausted,
+    array['dead_letter', 'fail']);
   if v_new.catch_up is not null then
-    perform tenure.check_word('value_unknown', 'catch_up', v_new.catch_up, array['latest_only', 'every_plan', 'none']);
+    perform tenure.check_word('value_unknown', 'catch_up', v_new.catch_up,
+      array['latest_only', 'every_plan', 'none']);
   end if;
   if v_new.lease_seconds > v_new.lease_seconds_max then
-    perform tenure.refuse('lease_seconds_out_of_range', format('lease_seconds is %s, lease_seconds_max only %s.', v_new.lease_seconds, v_new.lease_seconds_max),
-      'The usual lease of a kind cannot be longer than its longest.', 'Raise lease_seconds_max or lower lease_seconds.');
+    perform tenure.refuse('lease_seconds_out_of_range',
+      format('lease_seconds is %s, lease_seconds_max only %s.', v_new.lease_seconds, v_new.lease_seconds_max),
+      'The usual lease of a kind cannot be longer than its longest.',
+      'Raise lease_seconds_max or lower lease_seconds.');
   end if;
   v_kept := coalesce(v_new.retention_seconds, least(
-    tenure.setting_integer(v_caller.tenant_id, 'retention.succeeded_seconds'),
-    tenure.setting_integer(v_caller.tenant_id, 'retention.failed_seconds')));
+    tenure.setting_integer(p_tenant_id, 'retention.succeeded_seconds'),
+    tenure.setting_integer(p_tenant_id, 'retention.failed_seconds')));
   if v_new.key_keep_seconds > v_kept then
     perform tenure.refuse('number_out_of_range',
       format('key_keep_seconds is %s; finished jobs of the kind are kept for %s seconds.',
@@ -124,48 +145,121 @@ begin
       'A job keeps its key no longer than it is kept itself.',
       'Lower key_keep_seconds, or raise retention_seconds.');
   end if;
-  -- A limit that was not there: what is held already is a slot from now on, and so is what a claim brings that is under way and knows of none (tenure.kind_settle).
-  v_new.limit_settles_at := case when v_new.concurrency_max is null then null when v_old.concurrency_max is null then 'infinity' else v_old.limit_settles_at end;
-  v_new.limited_after := case when v_new.concurrency_max is not null then v_old.limited_after end;
-  insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
-    lease_seconds_max, renewals_max, run_timeout_seconds, retention_seconds, concurrency_max,
-    limit_settles_at, limited_after, catch_up, on_exhausted, description, updated_at, updated_by,
-    key_keep_seconds, only_by_plan)
-  values (v_caller.tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max, v_new.backoff_base_seconds, v_new.backoff_jitter_percent,
-    v_new.lease_seconds, v_new.lease_seconds_max, v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max, v_new.limit_settles_at, v_new.limited_after, v_new.catch_up,
-    v_new.on_exhausted, v_new.description, v_now, v_caller.principal, v_new.key_keep_seconds,
-    v_new.only_by_plan)
-  on conflict (tenant_id, kind) do update set executor = excluded.executor, event_domain = excluded.event_domain, attempts_max = excluded.attempts_max,
-    backoff_base_seconds = excluded.backoff_base_seconds, backoff_jitter_percent = excluded.backoff_jitter_percent, lease_seconds = excluded.lease_seconds,
-    lease_seconds_max = excluded.lease_seconds_max, renewals_max = excluded.renewals_max, run_timeout_seconds = excluded.run_timeout_seconds,
-    retention_seconds = excluded.retention_seconds, concurrency_max = excluded.concurrency_max, limit_settles_at = excluded.limit_settles_at, limited_after = excluded.limited_after, catch_up = excluded.catch_up, on_exhausted = excluded.on_exhausted, description = excluded.description,
-    updated_at = excluded.updated_at, updated_by = excluded.updated_by,
-    key_keep_seconds = excluded.key_keep_seconds, only_by_plan = excluded.only_by_plan;
-  if v_old.concurrency_max is null and v_new.concurrency_max is not null then
-    -- In the order of ids, as ends lock them.
-    update tenure.active a set limited = true
-     where a.job_id in (select h.job_id from tenure.active h
-                         where not h.limited and h.lane = any (array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind))
-                         order by h.job_id for no key update);
+  -- A new limit: held jobs count from now on, and so does what a claim under way brings (tenure.kind_settle).
+  v_new.limit_settles_at := case
+    when v_new.concurrency_max is null then null
+    when p_old.concurrency_max is null then 'infinity'
+    else p_old.limit_settles_at
+  end;
+  v_new.limited_after := case when v_new.concurrency_max is not null then p_old.limited_after end;
+  return v_new;
+end
+$$;
+
+-- Sets the fields named in the policy object, keeps the others; null resets a field to the configuration.
+-- A change of only_by_plan waits for a second admin where the tenant says so: the answer is then the pending
+-- change, and nothing of the policy is in force before its approval.
+create or replace function tenure.kind_set(p_kind text, p_policy jsonb default '{}',
+  p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_old    tenure.kinds;
+begin
+  perform tenure.check_tenant(v_caller.tenant_id);
+  perform tenure.check_name('kind', p_kind);
+  p_policy := tenure.check_kind_policy(p_policy);
+  if p_policy ? 'only_by_plan' then
+    -- Before the row, as governance_change locks.
+    perform tenure.config_lock(v_caller.tenant_id);
   end if;
-  -- There may be more room than before.
-  if v_old.concurrency_max is not null and (tenure.tuning(v_caller.tenant_id)).notify_open then
-    perform tenure.lane_wake(array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind), v_now);
+  select k.* into v_old from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = p_kind;
+  if tenure.check_governing(v_caller, p_policy -> 'only_by_plan', coalesce(v_old.only_by_plan, false))
+     and tenure.governance_needs_approval(v_caller.tenant_id) then
+    perform tenure.kind_merge(v_caller.tenant_id, v_old, p_policy);
+    return tenure.governance_change(v_caller, 'kind', p_kind, 'set', p_policy);
   end if;
-  if v_new.only_by_plan <> coalesce(v_old.only_by_plan, false) then
-    perform tenure.emit(v_now, v_caller.tenant_id,
-      case when v_new.only_by_plan then 'kind.governed' else 'kind.ungoverned' end,
-      v_caller.principal, p_on_behalf_of, p_kind,
-      jsonb_build_object('kind', p_kind, 'only_by_plan', v_new.only_by_plan));
-  end if;
-  perform tenure.emit(v_now, v_caller.tenant_id, 'kind.changed', v_caller.principal, p_on_behalf_of, p_kind, jsonb_build_object('kind', p_kind, 'set', p_policy));
+  perform tenure.kind_write(v_caller.tenant_id, tenure.now(), v_caller.principal, p_on_behalf_of, p_kind,
+    p_policy);
   return tenure.kind_show(p_kind);
 end
 $$;
 
--- Refuses what only_by_plan cannot be, and an agent who would set or clear it.
+-- Puts a policy into force. p_policy went through tenure.check_kind_policy.
+create or replace function tenure.kind_write(p_tenant_id integer, p_now timestamptz, p_author text,
+  p_on_behalf_of text, p_kind text, p_policy jsonb) returns void
+language plpgsql
+as $$
+declare
+  v_old tenure.kinds;
+  v_new tenure.kinds;
+begin
+  select k.* into v_old from tenure.kinds k
+   where k.tenant_id = p_tenant_id and k.kind = p_kind
+     for update;
+  v_new := tenure.kind_merge(p_tenant_id, v_old, p_policy);
+  insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds,
+    backoff_jitter_percent, lease_seconds, lease_seconds_max, renewals_max, run_timeout_seconds,
+    retention_seconds, concurrency_max, limit_settles_at, limited_after, catch_up, on_exhausted, description,
+    updated_at, updated_by, key_keep_seconds, only_by_plan)
+  values (p_tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max,
+    v_new.backoff_base_seconds, v_new.backoff_jitter_percent, v_new.lease_seconds, v_new.lease_seconds_max,
+    v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max,
+    v_new.limit_settles_at, v_new.limited_after, v_new.catch_up, v_new.on_exhausted, v_new.description,
+    p_now, p_author, v_new.key_keep_seconds, v_new.only_by_plan)
+  on conflict (tenant_id, kind) do update
+    set executor = excluded.executor,
+        event_domain = excluded.event_domain,
+        attempts_max = excluded.attempts_max,
+        backoff_base_seconds = excluded.backoff_base_seconds,
+        backoff_jitter_percent = excluded.backoff_jitter_percent,
+        lease_seconds = excluded.lease_seconds,
+        lease_seconds_max = excluded.lease_seconds_max,
+        renewals_max = excluded.renewals_max,
+        run_timeout_seconds = excluded.run_timeout_seconds,
+        retention_seconds = excluded.retention_seconds,
+        concurrency_max = excluded.concurrency_max,
+        limit_settles_at = excluded.limit_settles_at,
+        limited_after = excluded.limited_after,
+        catch_up = excluded.catch_up,
+        on_exhausted = excluded.on_exhausted,
+        description = excluded.description,
+        updated_at = excluded.updated_at,
+        updated_by = excluded.updated_by,
+        key_keep_seconds = excluded.key_keep_seconds,
+        only_by_plan = excluded.only_by_plan;
+  if v_old.concurrency_max is null and v_new.concurrency_max is not null then
+    -- In the order of ids, as ends lock them.
+    update tenure.active a set limited = true
+     where a.job_id in (
+       select h.job_id from tenure.active h
+        where not h.limited
+          and h.lane = any (array(
+            select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind))
+        order by h.job_id
+          for no key update);
+  end if;
+  -- There may be more room than before.
+  if v_old.concurrency_max is not null and (tenure.tuning(p_tenant_id)).notify_open then
+    perform tenure.lane_wake(array(
+      select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind), p_now);
+  end if;
+  if v_new.only_by_plan <> coalesce(v_old.only_by_plan, false) then
+    perform tenure.emit(p_now, p_tenant_id,
+      case when v_new.only_by_plan then 'kind.governed' else 'kind.ungoverned' end,
+      p_author, p_on_behalf_of, p_kind,
+      jsonb_build_object('kind', p_kind, 'only_by_plan', v_new.only_by_plan));
+  end if;
+  perform tenure.emit(p_now, p_tenant_id, 'kind.changed', p_author, p_on_behalf_of, p_kind,
+    jsonb_build_object('kind', p_kind, 'set', p_policy));
+end
+$$;
+
+-- Whether the value changes only_by_plan. Refuses what it cannot be, and an agent who would change it.
 create or replace function tenure.check_governing(
-  p_caller tenure.caller_identity, p_value jsonb, p_old boolean) returns void
+  p_caller tenure.caller_identity, p_value jsonb, p_old boolean) returns boolean
 language plpgsql stable
 as $$
 begin
@@ -173,9 +267,11 @@ begin
     perform tenure.refuse('value_unknown', format('only_by_plan is %s.', left(p_value::text, 100)),
       'It is true or false.', 'Give true, false, or null for false.');
   end if;
-  if p_value is not null and p_old <> (p_value = 'true') then
-    perform tenure.refuse_agent(p_caller);
+  if p_value is null or p_old = (p_value = 'true') then
+    return false;
   end if;
+  perform tenure.refuse_agent(p_caller);
+  return true;
 end
 $$;
 

@@ -35,8 +35,8 @@ comment on table tenure.target_types is
 create table tenure.governance_changes (
   change_id       uuid        primary key,
   tenant_id       integer     not null references tenure.tenants,
-  subject         text        not null check (subject in ('action', 'approval_rule', 'target_type',
-    'config')),
+  subject         text        not null check (subject in (
+    'action', 'approval_rule', 'target_type', 'kind', 'config')),
   name            text        not null check (name ~ '\S'),
   operation       text        not null check (operation in ('set', 'delete')),
   old             jsonb,
@@ -57,7 +57,7 @@ create table tenure.governance_changes (
 );
 create index governance_changes_tenant on tenure.governance_changes (tenant_id, proposed_at);
 comment on table tenure.governance_changes is
-  'Changes of actions, rules, target types and governed settings that a second admin must approve.';
+  'Changes of actions, rules, target types, governed kinds and settings that a second admin must approve.';
 
 -- A proposal is decided once, and what was proposed never changes.
 create function tenure.governance_changes_move() returns trigger
@@ -117,7 +117,7 @@ insert into tenure.config_keys (key, value_type, default_value, value_min, value
   ('executions.actions.open', 'boolean', 'false', null, null, false,
    'Open mode: an action without a registration is what the plan says; otherwise it is the strictest.'),
   ('governance.changes.need_approval', 'boolean', 'false', null, null, false,
-   'Changes of actions, rules, target types and governed settings need the approval of a second admin.');
+   'Changes of actions, rules, target types, governed kinds and settings need a second admin''s approval.');
 
 alter table tenure.actions enable row level security, force row level security;
 alter table tenure.target_types enable row level security, force row level security;

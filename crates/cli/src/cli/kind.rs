@@ -165,6 +165,9 @@ impl Kind {
                         kinds::kind_set(tx, &set.kind, &policy, behalf).await
                     })
                     .await?;
+                if policy["pending"] == true {
+                    return super::governance::changed(&session, "", &policy);
+                }
                 session.out.object(&policy, FIRST, &["kind"])
             }
             Kind::Pause(pause) => {

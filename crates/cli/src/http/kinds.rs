@@ -67,6 +67,9 @@ struct PolicyRequest {
 }
 
 /// Set the policy of a kind
+///
+/// Where the tenant says so (`governance.changes.need_approval`) a change of `only_by_plan` waits for a second admin: the
+/// answer is `pending` with its `change_id`, and nothing of the policy is in force before.
 #[utoipa::path(
     put, path = "/v1/kinds/{kind}", tag = "kinds", params(("kind" = String, Path)), request_body = PolicyRequest,
     responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))

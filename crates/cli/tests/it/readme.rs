@@ -4,6 +4,7 @@
 //! `<!-- prints: TEXT -->` after a block promises that its output contains the text.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -212,6 +213,12 @@ fn every_link_of_the_readme_leads_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let targets = README.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     for target in targets.filter(|target| !target.starts_with("http")) {
-        assert!(root.join(target).exists(), "{target}");
+        let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+        let text = fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{target}: {error}"));
+        let mut headings = text
+            .lines()
+            .filter(|line| line.starts_with('#'))
+            .map(|line| line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-"));
+        assert!(heading.is_empty() || headings.any(|it| it == heading), "{target}");
     }
 }

@@ -67,7 +67,7 @@ pub async fn kind_show(client: &impl GenericClient, kind: &str) -> Result<Value>
     Call::new("kind_show").with("p_kind", &kind).value(client).await
 }
 
-/// Sets the named fields of a policy (`tenure.kind_set`).
+/// Sets the named fields of a policy; `pending` where a second admin must approve (`tenure.kind_set`).
 pub async fn kind_set(
     client: &impl GenericClient,
     kind: &str,

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 
 use crate::actions::{action, one_step, preview};
 use crate::approvals_scene::{act, id, people, rule, submit};
-use crate::fixture::{get, one, refused, rows};
+use crate::fixture::{claim_with, get, one, refused, rows, verb};
 
 #[tokio::test]
 async fn the_most_specific_registration_decides_and_of_equal_ones_the_strictest() {
@@ -238,6 +238,17 @@ async fn a_restricted_payload_is_shown_to_those_who_ask_and_decide_only() {
     )
     .await;
     assert!(shown, "the job of the step is as restricted");
+
+    // It fails: its dead letter carries the plan, and shows it to the same people.
+    let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+    verb(&c, "job_fail", &held, ", 'no', 'permanent'").await;
+    let letter = async |who: &Client| {
+        one(who, "select tenure.execution_dead_letter_show($1)", &[&execution]).await["plan"].clone()
+    };
+    assert_eq!(letter(&viewer).await, Value::Null);
+    assert!(letter(&approver).await.is_string());
+    act(&c, "eve").await;
+    assert!(letter(&c).await.is_string());
 }
 
 /// What is registered in one tenant says nothing in another.

@@ -114,9 +114,16 @@ async fn every_change_of_what_governs_plans_is_proposed_and_none_goes_round_it()
         &[],
     )
     .await;
+    one(
+        &c,
+        r#"select tenure.kind_set('restart', '{"only_by_plan": true}')"#,
+        &[],
+    )
+    .await;
     guarded(&c).await;
     let picture = "select md5(string_agg(x, '|')) from (select a::text from tenure.actions a union all
       select r::text from tenure.approval_rules r union all select t::text from tenure.target_types t union all
+      select k::text from tenure.kinds k union all
       select g::text from tenure.config g) x (x)";
     let before: String = get(&c, picture, &[]).await;
     let mut changes = Vec::new();
@@ -127,6 +134,9 @@ async fn every_change_of_what_governs_plans_is_proposed_and_none_goes_round_it()
         "approval_rule_delete('web')",
         r#"target_type_set('host', '{"case_rule": "exact"}')"#,
         "target_type_delete('host')",
+        r#"kind_set('restart', '{"only_by_plan": false, "attempts_max": 7}')"#,
+        r#"kind_set('restart', '{"only_by_plan": null}')"#,
+        r#"kind_set('reload', '{"only_by_plan": true}')"#,
         "config_set('executions.actions.open', 'true')",
         "config_set('executions.targets.strict', 'false')",
         "config_set('governance.changes.need_approval', 'false')",
@@ -143,7 +153,7 @@ async fn every_change_of_what_governs_plans_is_proposed_and_none_goes_round_it()
     assert_eq!(set(&c, "eve", "queue.retry.jitter_percent", json!(7)).await["value"], 7);
     // Turning it off takes the same four eyes.
     assert_eq!(
-        decide(&c, "pam", changes[8], "approve", None).await["state"],
+        decide(&c, "pam", changes[11], "approve", None).await["state"],
         "approved"
     );
     act(&c, "eve").await;
@@ -156,6 +166,47 @@ async fn every_change_of_what_governs_plans_is_proposed_and_none_goes_round_it()
         decide(&c, "pam", changes[2], "reject", Some("too late")).await["state"],
         "rejected"
     );
+}
+
+/// Clearing `only_by_plan` would open a way round every plan: it takes the same two admins.
+#[tokio::test]
+async fn a_kind_is_ungoverned_only_by_two_admins() {
+    let (_db, c) = people().await;
+    act(&c, "eve").await;
+    one(
+        &c,
+        r#"select tenure.kind_set('restart', '{"only_by_plan": true}')"#,
+        &[],
+    )
+    .await;
+    guarded(&c).await;
+    act(&c, "eve").await;
+    let clear = r#"select tenure.kind_set('restart', '{"only_by_plan": false, "attempts_max": 7}')"#;
+    let change = id(&one(&c, clear, &[]).await, "change_id");
+    let enqueue = "select tenure.try_job_enqueue('restart', '{}')";
+    refused(&one(&c, enqueue, &[]).await, "kind_only_by_plan");
+    refused(&decide(&c, "eve", change, "approve", None).await, "self_approval");
+    // Bad policies are refused when they are proposed, and those that leave only_by_plan as it is apply at once.
+    act(&c, "eve").await;
+    let bad = r#"select tenure.kind_set('restart', '{"only_by_plan": false, "executor": "nowhere"}')"#;
+    refused(&one(&c, bad, &[]).await, "executor_unknown");
+    let same = r#"select tenure.kind_set('reload', '{"only_by_plan": false, "attempts_max": 2}')"#;
+    assert_eq!(one(&c, same, &[]).await["attempts_max"], 2);
+
+    decide(&c, "pam", change, "approve", None).await;
+    let shown = one(&c, "select tenure.kind_show('restart')", &[]).await;
+    assert_eq!(
+        (&shown["only_by_plan"], &shown["attempts_max"]),
+        (&json!(false), &json!(7)),
+        "{shown}"
+    );
+    let event = rows(
+        &c,
+        "select e.actor from tenure.events e where e.kind = 'kind.ungoverned'",
+        &[],
+    )
+    .await;
+    assert_eq!(event[0].get::<_, String>(0), "eve");
 }
 
 #[tokio::test]
