@@ -1,7 +1,7 @@
 //! Partition upkeep beside callers: it gives way, and none of them fails.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::Value;
 use tenure::services::retention::keep_partitions;
@@ -12,8 +12,8 @@ use crate::fixture::{Db, enqueue, get, one, run, told};
 
 /// Sessions that work beside the upkeeps.
 const CALLERS: usize = 6;
-/// Days are passed in this many steps, and each needs new partitions and ends old ones. Events are kept for several steps: a call
-/// that read the clock before a step writes its event after it.
+/// The clock moves on by two days in each of these steps, which needs new partitions and ends old ones. A call that read the clock
+/// before a step may write its event after it: each caller ends a call within a step, and events are kept for several steps.
 const STEPS: usize = 20;
 /// The callers make at least this many calls.
 const CALLS_MIN: usize = 2000;
@@ -43,7 +43,7 @@ async fn short_periods(c: &Client) {
 }
 
 /// Calls until it is stopped, and has called often enough. Answers how often, and what failed.
-async fn call_all_the_time(c: Client, stop: Arc<AtomicBool>) -> (usize, Vec<String>) {
+async fn call_all_the_time(c: Client, stop: Arc<AtomicBool>, ended: Arc<AtomicUsize>) -> (usize, Vec<String>) {
     let (mut calls, mut failed) = (0, Vec::new());
     while !stop.load(Ordering::Relaxed) || calls < CALLS_MIN / CALLERS {
         if let Err(error) = c.batch_execute(CALLS[calls % CALLS.len()]).await {
@@ -54,6 +54,7 @@ async fn call_all_the_time(c: Client, stop: Arc<AtomicBool>) -> (usize, Vec<Stri
             let _ = c.batch_execute("rollback").await;
         }
         calls += 1;
+        ended.store(calls, Ordering::Relaxed);
     }
     (calls, failed)
 }
@@ -70,9 +71,11 @@ async fn no_caller_fails_beside_partition_upkeep_and_upkeep_gets_done() {
     let (c, mut service, other) = (db.direct().await, db.direct().await, db.direct().await);
     short_periods(&c).await;
     let stop = Arc::new(AtomicBool::new(false));
-    let mut callers = Vec::new();
+    let (mut callers, mut counts) = (Vec::new(), Vec::new());
     for _ in 0..CALLERS {
-        callers.push(tokio::spawn(call_all_the_time(db.direct().await, stop.clone())));
+        let ended = Arc::new(AtomicUsize::new(0));
+        counts.push(ended.clone());
+        callers.push(tokio::spawn(call_all_the_time(db.direct().await, stop.clone(), ended)));
     }
     let mut changed = 0;
     for _ in 0..STEPS {
@@ -86,7 +89,13 @@ async fn no_caller_fails_beside_partition_upkeep_and_upkeep_gets_done() {
             }
             changed
         };
+        let before: Vec<usize> = counts.iter().map(|it| it.load(Ordering::Relaxed)).collect();
         changed += tokio::join!(by_hand, by_service).1;
+        for (count, before) in counts.iter().zip(before) {
+            while count.load(Ordering::Relaxed) == before {
+                tokio::task::yield_now().await;
+            }
+        }
     }
     stop.store(true, Ordering::Relaxed);
     let (mut calls, mut failed) = (0, Vec::new());
