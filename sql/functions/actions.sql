@@ -22,7 +22,9 @@ as $$
            rank() over (order by (a.name = p_action) desc, length(replace(a.name, '*', '')) desc) as place
       from tenure.actions a
      where a.tenant_id = p_tenant_id
-       and (a.name = p_action or (strpos(a.name, '*') > 0 and tenure.matches_any(p_action, array[a.name])))
+       and (a.name = p_action
+         or (strpos(a.name, '*') > 0 and p_action like a.pattern and not exists (
+           select from tenure.actions x where x.tenant_id = p_tenant_id and x.name = p_action)))
   )
   select string_agg(f.name, ', ' order by f.name),
          (array_agg(f.action_class order by tenure.class_reach(f.action_class) desc))[1],
@@ -66,9 +68,13 @@ declare
   v_value jsonb;
 begin
   perform tenure.check_name('action', p_name);
-  if strpos(p_name, ':') > 0 then
-    perform tenure.refuse('name_invalid', format('The action %L has a colon.', p_name),
-      'An action is part of the key of a lock, whose parts are joined by colons.', 'Use a dot or a dash.');
+  if p_name ~ '[:,]' then
+    perform tenure.refuse('name_invalid', format('The action %L has a colon or a comma.', p_name),
+      'Colons join the parts of the key of a lock, commas the names of registrations.',
+      'Use a dot or a dash.');
+  elsif p_name <> btrim(p_name) then
+    perform tenure.refuse('name_invalid', format('The action %L begins or ends with a space.', p_name),
+      'It would look like another action.', 'Leave the space out.');
   end if;
   if jsonb_typeof(p_spec) is distinct from 'object' then
     perform tenure.refuse('payload_not_object', 'The specification is not a JSON object.',
@@ -84,7 +90,8 @@ begin
           when 'action_class' then array['read', 'modify', 'deploy']
           else array['none', 'target_and_action', 'target'] end);
       when v_field = 'level_min' then
-        if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric) then
+        if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric)
+           or abs(v_value::numeric) > 9e15 then
           perform tenure.refuse('number_out_of_range', format('level_min is %s.', left(v_value::text, 50)),
             'It must be a whole number.', 'Give a number from 0 to 3.');
         end if;
@@ -174,6 +181,12 @@ as $$
 declare
   v_row tenure.actions := jsonb_populate_record(null::tenure.actions, p_spec);
 begin
+  if (select count(*) from tenure.actions a where a.tenant_id = p_tenant_id and a.name <> p_name)
+       >= tenure.limit_of('actions_max') then
+    perform tenure.refuse('state_conflict', format('There are %s actions.', tenure.limit_of('actions_max')),
+      'That is the most a tenant may register (actions_max): every plan is compared with all of them.',
+      'Register globs such as service.*, and delete what they cover.');
+  end if;
   insert into tenure.actions (tenant_id, name, action_class, kinds, level_min, lock_scope, payload_restricted,
     note,
     updated_at, updated_by)

@@ -9,11 +9,16 @@ as $$
      where p_text like replace(regexp_replace(g, $r$([%_\\])$r$, $r$\\\1$r$, 'g'), '*', '%'))
 $$;
 
--- What is known of a requester. Somebody whom nobody registered counts as an agent: the rules for those are the stricter ones.
+-- The kind of a requester. One that is not registered, or is an agent in the installation or in the tenant,
+-- counts as an agent: the rules for those are the stricter ones.
 create or replace function tenure.principal_kind(p_tenant_id integer, p_principal text) returns text
 language sql stable
 as $$
-  select coalesce((select p.kind from tenure.principals p where p.tenant_id in (p_tenant_id, 0) and p.name = p_principal order by p.tenant_id desc limit 1), 'agent')
+  select coalesce((
+    select p.kind from tenure.principals p
+     where p.tenant_id in (p_tenant_id, 0) and p.name = p_principal
+     order by p.kind = 'agent' desc, p.tenant_id desc
+     limit 1), 'agent')
 $$;
 
 -- What the rules ask for each step of a plan. Where several stand behind it, each of them brings a rule, and all of these hold: the highest level and quorum, all roles, the shortest time, every window.
@@ -38,9 +43,7 @@ as $$
            and (r.target_refs is null or tenure.target_matches(s.target_ref, r.target_refs, d.fold))
            and (r.actions is null or tenure.matches_any(s.action, r.actions))
            and (r.kinds is null or tenure.matches_any(s.kind, r.kinds))
-           and (r.executors is null or tenure.matches_any(coalesce(s.executor, (
-             select k.executor from tenure.kinds k where k.tenant_id = p_tenant_id and k.kind = s.kind),
-             'external_worker'), r.executors))
+           and (r.executors is null or tenure.matches_any(s.executor, r.executors))
            and (r.sla_classes is null or p_plan ->> 'sla_class' = any (r.sla_classes))
            and (r.requesters is null or tenure.matches_any(q.requester, r.requesters))
            and (r.requester_kinds is null or tenure.principal_kind(p_tenant_id, q.requester) = any (r.requester_kinds))
@@ -353,6 +356,12 @@ begin
     perform tenure.refuse('number_out_of_range', 'approver_level is no number.', 'It is 1, 2, 3 or null.', 'Give one of these.');
   end if;
   if jsonb_typeof(p_spec -> 'approver_level') = 'number' then
+    if (p_spec -> 'approver_level')::numeric <> trunc((p_spec -> 'approver_level')::numeric)
+       or abs((p_spec -> 'approver_level')::numeric) > 9e15 then
+      perform tenure.refuse('number_out_of_range',
+        format('approver_level is %s.', left((p_spec -> 'approver_level')::text, 50)),
+        'It must be a whole number.', 'Give 1, 2, 3 or null.');
+    end if;
     perform tenure.check_number('The level of an approver', (p_spec ->> 'approver_level')::numeric::bigint, 1, 3);
     if v_row.kind = 'agent' then
       perform tenure.refuse('not_permitted', format('%s is an agent.', p_name), 'Agents never approve.', 'Name a person.');

@@ -37,9 +37,8 @@ begin
       format('An admin registers it: tenure.principal_create(%L, ''human''), '
         'tenure.principal_set(%L, {"approver_level": 1}).', p_caller.principal, p_caller.principal));
   end if;
-  if v_who.kind = 'agent' then
-    perform tenure.refuse('not_permitted', format('%s is an agent.', p_caller.principal), 'Agents never approve.', 'Let a person decide.');
-  end if;
+  -- Under this name in the tenant or in the installation.
+  perform tenure.refuse_agent(p_caller);
   roles := v_who.approval_roles;
   -- Only whoever acts for a key has its roles; the setting alone proves nothing.
   if p_caller.roles is not null then

@@ -23,11 +23,23 @@ begin
 end
 $$;
 
+-- Whether a login may connect and decide: it is an approver, or trusted with the whole installation.
+create or replace function tenure.login_approves(p_login text) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from pg_roles r
+     where r.rolname = p_login
+       and r.rolcanlogin
+       and (pg_has_role(r.oid, 'tenure_approver', 'member')
+         or pg_has_role(r.oid, 'tenure_server', 'member')
+         or pg_has_role(r.oid, 'tenure_owner', 'member')))
+$$;
+
 -- Why a vote to approve no longer counts, or null. 'busy': a transaction that has not ended changes its
--- approver. p_patience 'wait' waits for that transaction. A key that expired since was valid when it was
--- used.
+-- approver. A key that expired since was valid when it was used.
 create or replace function tenure.vote_trouble(
-  p_approval tenure.approvals, p_vote tenure.approval_votes, p_patience text,
+  p_approval tenure.approvals, p_vote tenure.approval_votes,
   out trouble text, out roles text[])
 language plpgsql
 as $$
@@ -40,12 +52,6 @@ begin
   select p.principal_id into v_id from tenure.principals p
    where p.tenant_id in (p_approval.tenant_id, 0) and p.name = p_vote.principal
    order by p.tenant_id desc limit 1;
-  if p_patience = 'wait' then
-    perform from tenure.principals p where p.principal_id = v_id for share;
-    perform from tenure.keys k
-      where p_vote.auth_method = 'api_key ' || v_name and k.prefix = v_name for share;
-    perform from tenure.logins l where p_vote.auth_method = 'login ' || v_name and l.login = v_name for share;
-  end if;
   select p.approver_level, p.approval_roles into v_who
     from tenure.principals p where p.principal_id = v_id for share skip locked;
   if not found then
@@ -61,18 +67,29 @@ begin
         then format('The key %s of %s was revoked.', v_name, p_vote.principal) end;
     return;
   end if;
-  if exists (select from tenure.unbound_logins u where u.login = v_name and u.unbound_at > p_vote.at) then
-    trouble := format('The login %s of %s was unbound.', v_name, p_vote.principal);
-  elsif exists (select from tenure.logins l where l.login = v_name) then
-    select coalesce(l.principal, l.login) as principal, l.bound_at into v_by
-      from tenure.logins l where l.login = v_name for share skip locked;
-    if not found then
-      trouble := 'busy';
-    elsif v_by.bound_at > p_vote.at and v_by.principal <> p_vote.principal then
-      trouble := format('The login %s stands for %s now, not for %s.', v_name, v_by.principal,
-        p_vote.principal);
-    end if;
+  -- The binding of the login, or that of all logins without one. Locked before the look at those taken away,
+  -- or an unbinding between the two would be missed.
+  select coalesce(l.principal, l.login) as principal, l.bound_at into v_by
+    from tenure.logins l
+   where l.login in (v_name, '*') and (l.login <> '*' or l.principal is not null)
+   order by l.login = '*'
+   limit 1
+     for share skip locked;
+  if not found and exists (
+       select from tenure.logins l
+        where l.login in (v_name, '*') and (l.login <> '*' or l.principal is not null)) then
+    trouble := 'busy';
+    return;
   end if;
+  trouble := case
+    when exists (
+      select from tenure.unbound_logins u where u.login = v_name and u.unbound_at > p_vote.at)
+      then format('The login %s of %s was unbound.', v_name, p_vote.principal)
+    when v_by.bound_at > p_vote.at and v_by.principal <> p_vote.principal
+      then format('The login %s stands for %s now, not for %s.', v_name, v_by.principal, p_vote.principal)
+    when not tenure.login_approves(v_name)
+      then format('The login %s of %s is no longer a member of tenure_approver.', v_name, p_vote.principal)
+  end;
   if trouble is null and coalesce(v_who.approver_level, 0) < p_approval.level then
     trouble := format('%s approves up to level %s now; this is level %s.', p_vote.principal,
       coalesce(v_who.approver_level, 0), p_approval.level);
@@ -81,7 +98,7 @@ end
 $$;
 
 -- Why an approval no longer allows a start, or null: fewer than its quorum still count, or a role is missing.
-create or replace function tenure.approval_trouble(p_approval tenure.approvals, p_patience text) returns text
+create or replace function tenure.approval_trouble(p_approval tenure.approvals) returns text
 language plpgsql
 as $$
 declare
@@ -95,7 +112,7 @@ begin
     select v.* from tenure.approval_votes v
      where v.approval_id = p_approval.approval_id and v.decision = 'approve' order by v.at, v.principal
   loop
-    v_one := tenure.vote_trouble(p_approval, v_vote, p_patience);
+    v_one := tenure.vote_trouble(p_approval, v_vote);
     if v_one.trouble = 'busy' then
       return 'busy';
     elsif v_one.trouble is not null then
@@ -141,7 +158,7 @@ begin
   if not found then
     return 'stands';  -- The trigger of the table refuses the start.
   end if;
-  v_trouble := tenure.approval_trouble(v_approval, 'skip');
+  v_trouble := tenure.approval_trouble(v_approval);
   if v_trouble is null then
     return 'stands';
   elsif v_trouble = 'busy' then
@@ -168,8 +185,12 @@ begin
       join tenure.approvals a on a.execution_id = t.e and a.step_number = t.n
      where a.state = 'approved' and a.consumed_at is null order by a.execution_id, a.step_number
   loop
-    v_trouble := tenure.approval_trouble(v_approval, 'wait');
+    v_trouble := tenure.approval_trouble(v_approval);
     continue when v_trouble is null;
+    -- The end of a job leads here, and must not wait for an admin's open transaction: the step asks again.
+    if v_trouble = 'busy' then
+      v_trouble := 'The rights of an approver were being changed when the step was to start.';
+    end if;
     update tenure.approvals a set state = 'withdrawn', reason = v_trouble
      where a.approval_id = v_approval.approval_id;
     told := told || (v_approval.execution_id, 'approval_withdrawn', v_approval.step_number,

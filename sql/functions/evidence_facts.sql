@@ -43,6 +43,7 @@ as $$
                <> tenure.lock_part(p.step ->> 'target_type', p.step ->> 'target_ref') then s.lock_target end,
              'target_type', nullif(s.target_type, p.step ->> 'target_type'),
              'target_ref', nullif(s.target_ref, p.step ->> 'target_ref'),
+             'executor', nullif(s.executor, p.step ->> 'executor'),
              'payload_sha256', case when s.payload_classification = 'restricted'
                then tenure.text_hash(s.payload::text) end)) as terms
       from jsonb_array_elements(p_plan -> 'steps') with ordinality p (step, n)

@@ -183,7 +183,9 @@ begin
     perform tenure.refuse(case when tenure.is_blank(p_key) then 'name_blank' else 'name_invalid' end, 'The key is blank or too long.',
       format('It has 1 to %s characters (key_chars_max).', tenure.limit_of('key_chars_max')), 'Give another, or none.');
   end if;
-  if p_start_before <= greatest(p_start_after, v_now) or not isfinite(p_start_after) or not isfinite(p_start_before) then
+  perform tenure.check_moment('start_after', p_start_after, v_now);
+  perform tenure.check_moment('start_before', p_start_before, v_now);
+  if p_start_before <= greatest(p_start_after, v_now) then
     perform tenure.refuse('range_invalid', format('It may start from %s to %s.', coalesce(p_start_after::text, 'now'), p_start_before), 'The window ends after it begins, and not in the past.', 'Give a later end.');
   end if;
   perform tenure.check_numbers('metadata', p_metadata);
@@ -208,7 +210,13 @@ begin
     elsif found then
       perform tenure.refuse('key_taken', format('The key belongs to execution %s.', v_new.execution_id), 'What supersedes another is new; nothing was cancelled.', 'Use another key.');
     end if;
-    v_difference := tenure.plan_difference((select p.plan_snapshot from tenure.plans p where p.execution_id = v_old.execution_id), v_plan);
+    -- Who may not read the old plan learns only that it was another.
+    v_difference := case
+      when tenure.is_plan_restricted(v_old.execution_id)
+        and not tenure.may_read_plan(v_caller, v_old.execution_id) then null
+      else tenure.plan_difference(
+        (select p.plan_snapshot from tenure.plans p where p.execution_id = v_old.execution_id), v_plan)
+    end;
     perform tenure.execution_call_off(v_now, v_caller.principal, v_old.execution_id, 'superseded', format('A new plan, %s, takes its place.', v_hash));
   end if;
 
@@ -263,6 +271,7 @@ declare
   v_row    tenure.executions;
   v_steps  tenure.plan_step[];
 begin
+  perform tenure.case_rules_keep(p_caller.tenant_id);
   p_plan := tenure.plan_resolve(p_caller.tenant_id, p_plan);
   select array_agg(s order by s.step_number) into v_steps from tenure.plan_steps(p_plan) s;
   select s.action_class into v_class from unnest(v_steps) s order by tenure.class_reach(s.action_class) desc limit 1;
@@ -357,10 +366,14 @@ begin
   -- Whoever asked for the same may have been waited for since the rules were read: none may fall between two of them.
   v_resolved := tenure.plan_resolve(v_row.tenant_id, v_plan.plan_snapshot);
   v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requesters, v_resolved);
-  if (v_terms.level, v_terms.rule) is distinct from (v_row.approval_level::integer, v_row.rule)
-     or not tenure.is_resolved_so(p_execution_id, v_resolved) then
+  if (v_terms.level, v_terms.rule, v_terms.start_window)
+       is distinct from (v_row.approval_level::integer, v_row.rule, v_row.start_window)
+     or not tenure.is_resolved_so(p_execution_id, v_resolved)
+     or not tenure.is_ruled_so(p_execution_id, v_row.tenant_id, v_row.requesters, v_resolved) then
     perform tenure.refuse('busy_try_again', 'The rules of approval, or the registered actions, were changed just now.', 'The plan was looked at by the old ones; nothing was submitted.', 'Try again.');
   end if;
+  perform tenure.check_actions(v_resolved);
+  perform tenure.check_look_alikes(v_row.tenant_id, v_resolved);
   if v_row.approval_level = 0 then
     insert into tenure.approvals (approval_id, tenant_id, execution_id, plan_hash, plan_snapshot_hash, level, rule, auto_approved, state, created_at, decided_at, decided_by, reason)
     values (tenure.new_id(p_now), v_row.tenant_id, p_execution_id, v_plan.plan_hash, v_plan.plan_snapshot_hash, 0, v_row.rule, true, 'approved', p_now, p_now, 'policy', format('The rule %s asks for no approval.', v_row.rule))

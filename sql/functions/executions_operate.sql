@@ -434,7 +434,8 @@ declare
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.check_name('reason', p_reason);
-  if p_until is not null and (isfinite(p_until) and p_until > v_now) is not true then
+  perform tenure.check_moment('The end of the freeze', p_until, v_now);
+  if p_until <= v_now then
     perform tenure.refuse('range_invalid', format('The freeze ends at %s.', p_until), 'It ends in the future.', 'Give a later moment, or none.');
   end if;
   -- One after the other: only one is in force.

@@ -4,7 +4,8 @@
 create or replace function tenure.is_governed_key(p_key text) returns boolean
 language sql immutable parallel safe
 as $$
-  select p_key in ('executions.actions.open', 'executions.targets.strict', 'governance.changes.need_approval')
+  select p_key in ('executions.actions.open', 'executions.targets.strict', 'governance.changes.need_approval',
+    'approvals.start_within_hours')
 $$;
 
 -- Whether changes need a second admin. For the installation (0): as soon as it says so, or any tenant does.
@@ -26,7 +27,7 @@ as $$
 begin
   return case p_subject
     when 'action' then (
-      select to_jsonb(a) - 'tenant_id' from tenure.actions a where a.tenant_id = p_tenant_id
+      select to_jsonb(a) - array['tenant_id', 'pattern'] from tenure.actions a where a.tenant_id = p_tenant_id
         and a.name = p_name)
     when 'approval_rule' then (
       select to_jsonb(r) - 'tenant_id' from tenure.approval_rules r where r.tenant_id = p_tenant_id
@@ -57,6 +58,8 @@ declare
   v_old    jsonb;
   v_row    tenure.governance_changes;
 begin
+  -- An old snapshot would not see that the tenant asks for a second admin since.
+  perform tenure.check_isolation();
   -- Changes take turns: what is compared and replaced stays as it was read.
   perform tenure.config_lock(v_tenant);
   v_old := tenure.governance_content(v_tenant, p_subject, p_name);
@@ -73,11 +76,9 @@ begin
       null);
   end if;
   insert into tenure.governance_changes (change_id, tenant_id, subject, name, operation, old, new,
-    proposed_at,
-    proposed_by, proposed_makers)
+    proposed_at, proposed_by, proposed_makers, proposed_means)
   values (tenure.new_id(v_now), v_tenant, p_subject, p_name, p_operation, v_old, p_new, v_now,
-    p_caller.principal,
-    tenure.makers_now(p_caller))
+    p_caller.principal, tenure.makers_now(p_caller), tenure.means_makers(p_caller))
   returning * into v_row;
   perform tenure.emit(v_now, v_tenant, 'governance.change_proposed', p_caller.principal, null,
     v_row.change_id::text,
@@ -85,7 +86,7 @@ begin
       p_operation,
       'old', v_old, 'new', p_new));
   return jsonb_build_object('pending', true) || (to_jsonb(v_row) - array['tenant_id', 'proposed_makers',
-    'decided_at',
+    'proposed_means', 'decided_at',
     'decided_by', 'decided_makers', 'auth_method', 'comment']);
 end
 $$;
@@ -141,14 +142,28 @@ end
 $$;
 
 -- Refuses a caller who may not approve a change: its proposer, the maker of the proposer's key or login, a
--- key or login that the proposer made, an agent, and a principal that is not registered.
+-- key or login that the proposer made, one that a third person made who made the proposer's too, an agent,
+-- and a principal that is not registered.
 create or replace function tenure.check_second_admin(
   p_caller tenure.caller_identity, p_change tenure.governance_changes, p_makers text[]) returns void
 language plpgsql
 as $$
 declare
   v_kind text;
+  v_both text;
 begin
+  select m into v_both from unnest(tenure.means_makers(p_caller)) m
+   where m = any (p_change.proposed_means)
+   order by m limit 1;
+  if found then
+    perform tenure.refuse('self_approval',
+      format('%s made the keys or logins of both %s, who proposed change %s, and %s.', v_both,
+        p_change.proposed_by, p_change.change_id, p_caller.principal),
+      'One person could use both, and changes of what governs plans need a second admin '
+        '(governance.changes.need_approval).',
+      'Ask an admin whose key or login another person made, or the operator of the installation on its '
+        'database.');
+  end if;
   if p_caller.principal = p_change.proposed_by or p_change.proposed_by = any (p_makers)
      or p_caller.principal = any (p_change.proposed_makers) then
     perform tenure.refuse('self_approval',
@@ -198,7 +213,7 @@ begin
      for no key update;
   if not found then
     perform tenure.refuse('governance_change_unknown', format('There is no change %s.',
-      coalesce(p_change_id::text, '')),
+      coalesce(p_change_id::text, 'without an id')),
       'It was never proposed, or belongs to another tenant.', 'See tenure.governance_change_list().');
   end if;
   if v_row.state <> 'pending' then
@@ -237,7 +252,7 @@ begin
       v_row.operation,
       v_row.new, v_row);
   end if;
-  return to_jsonb(v_row) - array['tenant_id', 'proposed_makers', 'decided_makers'];
+  return to_jsonb(v_row) - array['tenant_id', 'proposed_makers', 'proposed_means', 'decided_makers'];
 end
 $$;
 

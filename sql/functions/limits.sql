@@ -68,5 +68,7 @@ as $$
     when 'step_progress_lines_max' then 100
     when 'request_lock_wait_ms_max' then 2000
     when 'anchor_leaves_max'       then 1000
+    when 'moment_years_max'        then 10
+    when 'actions_max'             then 1000
   end
 $$;

@@ -64,6 +64,7 @@ begin
   if p_reason is not null then
     perform tenure.check_name('reason', p_reason);
   end if;
+  perform tenure.case_rules_keep(v_caller.tenant_id);
   for v_lock in select l.* from tenure.locks_hold(v_caller.tenant_id, p_parts) l loop
     -- Read when the targets are held: they may have been waited for, and the time of a lock begins when it is had.
     v_now := coalesce(v_now, tenure.now());

@@ -9,7 +9,7 @@ as $$ select p_type || ':' || replace(replace(p_ref, '%', '%25'), ':', '%3A') $$
 create or replace function tenure.plan_steps(p_plan jsonb) returns setof tenure.plan_step
 language sql immutable
 as $$
-  select t.n::integer, s ->> 'id', s ->> 'action', s ->> 'action_class', s ->> 'target_type', s ->> 'target_ref', coalesce(s ->> 'kind', s ->> 'action'), s ->> 'executor',
+  select t.n::integer, s ->> 'id', s ->> 'action', s ->> 'action_class', s ->> 'target_type', s ->> 'target_ref', coalesce(s ->> 'kind', s ->> 'action'), coalesce(s #>> '{resolved,executor}', s ->> 'executor'),
          coalesce(s -> 'payload', '{}'), s ->> 'payload_ref', array(select jsonb_array_elements_text(coalesce(s -> 'needs', '[]'))), (s ->> 'timeout_seconds')::numeric::integer,
          e.effects, coalesce((s ->> 'attempts_max')::numeric::integer, case e.effects when 'once' then 1 end), l.scope,
          case when l.scope <> 'none' then tenure.lock_part(s ->> 'target_type', case when (s #>> '{resolved,fold}')::boolean then lower((s ->> 'target_ref') collate "C") else s ->> 'target_ref' end) end,

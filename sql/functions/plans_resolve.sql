@@ -20,7 +20,9 @@ begin
              coalesce(m.level_min, v_default.level_min) as level_min,
              coalesce(m.lock_scope, v_default.lock_scope) as lock_scope,
              coalesce(m.payload_restricted, false) as restricted,
-             coalesce(m.kind_allowed, true) as kind_allowed
+             coalesce(m.kind_allowed, true) as kind_allowed,
+             coalesce((select k.executor from tenure.kinds k
+                        where k.tenant_id = p_tenant_id and k.kind = u.kind), 'external_worker') as executor
         from (select distinct s.action, s.kind from steps s) u
         left join lateral tenure.action_match(p_tenant_id, u.action, u.kind) m on true
     ), folds as materialized (
@@ -34,6 +36,7 @@ begin
              'resolved', jsonb_build_object('registration', d.registration, 'class', d.action_class,
                'level_min', d.level_min, 'lock_scope', d.lock_scope, 'restricted', d.restricted,
                'kind_allowed', d.kind_allowed, 'kinds', d.kinds, 'fold', f.fold,
+               'executor', coalesce(s.s ->> 'executor', d.executor),
                'said_class', s.s ->> 'action_class', 'said_lock', s.s ->> 'lock_scope')) order by s.n)
       from steps s
       join demands d on d.action = s.action and d.kind = s.kind
@@ -153,7 +156,7 @@ $$;
 create or replace function tenure.plan_registrations(p_tenant_id integer, p_plan jsonb) returns jsonb
 language sql stable
 as $$
-  select jsonb_agg(to_jsonb(a) - 'tenant_id' order by a.name)
+  select jsonb_agg(to_jsonb(a) - array['tenant_id', 'pattern'] order by a.name)
     from tenure.actions a
    where a.tenant_id = p_tenant_id
      and a.name = any (array(select distinct n from tenure.plan_demands(p_plan) d
@@ -168,6 +171,21 @@ as $$
     select from tenure.plan_steps(p_plan) s
       join tenure.plan_demands(p_plan) d on d.step_number = s.step_number
       join tenure.steps o on o.execution_id = p_execution_id and o.step_number = s.step_number
-     where (o.action_class, o.level_min::integer, o.lock_target, o.lock_action, o.payload_classification)
-           is distinct from (s.action_class, d.level_min, s.lock_target, s.lock_action, d.classification))
+     where (o.action_class, o.level_min::integer, o.lock_target, o.lock_action, o.payload_classification,
+             o.executor)
+           is distinct from (s.action_class, d.level_min, s.lock_target, s.lock_action, d.classification,
+             s.executor))
+$$;
+
+-- Whether the approvals of its steps are as the rules demand now.
+create or replace function tenure.is_ruled_so(
+  p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb) returns boolean
+language sql stable
+as $$
+  select not exists (
+    select from tenure.plan_rules(p_tenant_id, p_requesters, p_plan) r
+      join tenure.steps o on o.execution_id = p_execution_id and o.step_number = r.step_number
+     where (o.approval_level::integer, o.rule, o.approval_quorum::integer, o.approval_seconds::integer)
+           is distinct from (r.level, r.rule, r.quorum, r.expires_seconds)
+        or not o.approval_roles @> r.roles)
 $$;

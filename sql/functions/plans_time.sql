@@ -120,3 +120,17 @@ begin
       from generate_subscripts(p_steps, 1) i where v_seconds[i] > v_holds[i] order by i limit 10);
 end
 $$;
+
+-- Refuses a moment that is infinite, or so far away that times computed from it would not be valid.
+create or replace function tenure.check_moment(p_what text, p_at timestamptz, p_now timestamptz) returns void
+language plpgsql
+as $$
+begin
+  if not isfinite(p_at) or abs(extract(epoch from p_at - p_now))
+       > tenure.limit_of('moment_years_max') * 366 * 86400 then
+    perform tenure.refuse('range_invalid', format('%s is %s.', p_what, p_at),
+      format('It must be within %s years of now (moment_years_max).', tenure.limit_of('moment_years_max')),
+      'Give an earlier moment, or none.');
+  end if;
+end
+$$;

@@ -39,6 +39,8 @@ begin
   end if;
   if p_text is not nfkc normalized then
     return 'characters that Unicode writes in another way (its NFKC form differs)';
+  elsif p_text ~ '[\u2010-\u2015\u2043\u2212]' then
+    return 'a dash that is not the hyphen of the keyboard';
   end if;
   select array_agg(s.name order by s.n) into v_scripts
     from (values
@@ -47,7 +49,9 @@ begin
       (3, 'Greek', '[\u0370-\u03ff\u1f00-\u1fff]'),
       (4, 'Armenian', '[\u0530-\u058f]'),
       (5, 'Cherokee', '[\u13a0-\u13ff\uab70-\uabbf]'),
-      (6, 'phonetic', '[\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]')) s (n, name, letters)
+      (6, 'phonetic', '[\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]'),
+      (7, 'Coptic', '[\u2c80-\u2cff]'),
+      (8, 'Lisu', '[\ua4d0-\ua4ff]')) s (n, name, letters)
    where p_text ~ s.letters;
   if cardinality(v_scripts) > 1 then
     return 'letters of several scripts: ' || array_to_string(v_scripts, ' and ');
@@ -129,6 +133,27 @@ begin
 end
 $$;
 
+-- Waits until no submission of the tenant is under way, for a second at most, and keeps new ones waiting.
+create or replace function tenure.submissions_exclude(p_tenant_id integer) returns void
+language plpgsql
+set lock_timeout = '1s'
+as $$
+begin
+  perform from tenure.tunings t where t.tenant_id in (p_tenant_id, 0) order by t.tenant_id for update;
+exception when lock_not_available then
+  perform tenure.refuse('busy_try_again', 'A transaction that submits a plan or takes a lock has not ended.',
+    'The case rule of a target type changes only between submissions.', 'Try again.');
+end
+$$;
+
+-- Keeps the case rules of target types as they are until the transaction ends. Submissions do not wait for
+-- each other, nor for changes of the configuration.
+create or replace function tenure.case_rules_keep(p_tenant_id integer) returns void
+language sql
+as $$
+  select from tenure.tunings t where t.tenant_id in (p_tenant_id, 0) order by t.tenant_id for key share
+$$;
+
 -- Refuses a change of the case rule of a type that unfinished steps or locks use.
 create or replace function tenure.check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text)
 returns void
@@ -141,10 +166,20 @@ begin
   if v_before = p_case_rule then
     return;
   end if;
-  if exists (select from tenure.steps s where s.tenant_id = p_tenant_id and s.target_type = p_name
-                and s.ended_at is null and s.lock_target is not null)
-     or exists (select from tenure.locks l where l.tenant_id = p_tenant_id and split_part(l.target, ':',
-       1) = p_name) then
+  -- None is half done now. A submission that read the old rule and comes later is refused by its own
+  -- comparison (execution_admit).
+  perform tenure.submissions_exclude(p_tenant_id);
+  if exists (
+       select from tenure.executions e
+         join tenure.steps s on s.execution_id = e.execution_id
+        where e.tenant_id = p_tenant_id
+          and e.state in ('pending', 'awaiting_approval', 'approved', 'running')
+          and s.target_type = p_name
+          and s.ended_at is null
+          and s.lock_target is not null)
+     or exists (
+       select from tenure.locks l
+        where l.tenant_id = p_tenant_id and split_part(l.target, ':', 1) = p_name) then
     perform tenure.refuse('state_conflict', format('The case rule of %L cannot become %s now.', p_name,
       p_case_rule),
       'Unfinished steps or locks of this type use the rule that was.',

@@ -13,6 +13,9 @@ create table tenure.actions (
   note               text        not null default '',
   updated_at         timestamptz not null,
   updated_by         text        not null check (updated_by ~ '\S'),
+  -- The name as a pattern of LIKE: a star stands for anything.
+  pattern            text        not null generated always as (
+    replace(regexp_replace(name, $r$([%_\\])$r$, $r$\\\1$r$, 'g'), '*', '%')) stored,
   primary key (tenant_id, name)
 );
 comment on table tenure.actions is
@@ -45,6 +48,7 @@ create table tenure.governance_changes (
   proposed_at     timestamptz not null,
   proposed_by     text        not null check (proposed_by ~ '\S'),
   proposed_makers text[]      not null default '{}',
+  proposed_means  text[]      not null default '{}',
   decided_at      timestamptz check (decided_at >= proposed_at),
   decided_by      text        check (decided_by ~ '\S'),
   decided_makers  text[],
@@ -68,10 +72,10 @@ begin
   if old.state <> 'pending'
      or (old.change_id, old.tenant_id, old.subject, old.name, old.operation, old.old, old.new,
        old.proposed_at,
-         old.proposed_by, old.proposed_makers)
+         old.proposed_by, old.proposed_makers, old.proposed_means)
         is distinct from (new.change_id, new.tenant_id, new.subject, new.name, new.operation, new.old,
           new.new,
-         new.proposed_at, new.proposed_by, new.proposed_makers) then
+         new.proposed_at, new.proposed_by, new.proposed_makers, new.proposed_means) then
     raise exception using errcode = 'TN014', message = format('Change %s is %s and cannot be changed.',
       old.change_id, old.state),
       detail = 'A proposal is decided once; its content never changes.', hint = 'Propose another change.';

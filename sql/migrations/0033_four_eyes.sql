@@ -113,3 +113,6 @@ select a.tenant_id, t.term, t.value, a.ended_at, a.execution_id
 alter table tenure.execution_archives enable trigger execution_archives_frozen;
 alter table tenure.execution_archive_terms force row level security;
 alter table tenure.execution_archives force row level security;
+
+-- Approved and not started: looked at whenever the right of an approver changes (tenure.approvers_changed).
+create index executions_approved on tenure.executions (execution_id) where state = 'approved';

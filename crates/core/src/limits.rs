@@ -149,4 +149,8 @@ limits! {
     REQUEST_LOCK_WAIT_MS_MAX: i64 = 2000, "request_lock_wait_ms_max";
     /// Leaves of one checkpoint; where more executions have changed, several follow each other.
     ANCHOR_LEAVES_MAX: i64 = 1000, "anchor_leaves_max";
+    /// How far from now the start of an execution or the end of a freeze may be, in years.
+    MOMENT_YEARS_MAX: i64 = 10, "moment_years_max";
+    /// Actions that a tenant may register; every plan is compared with all of them.
+    ACTIONS_MAX: i64 = 1000, "actions_max";
 }

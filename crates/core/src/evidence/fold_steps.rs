@@ -67,6 +67,7 @@ impl Step {
         self.lock_target = text(terms, "lock_target").or_else(|| self.lock_action.as_ref().and_then(|_| target(self)));
         self.target_type = text(terms, "target_type").or(self.target_type.take());
         self.target_ref = text(terms, "target_ref").or(self.target_ref.take());
+        self.executor = text(terms, "executor").or(self.executor.take());
         if let Some(hash) = text(terms, "payload_sha256") {
             (self.payload, self.payload_sha256) = (None, Some(hash));
         }

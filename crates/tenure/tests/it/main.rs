@@ -147,6 +147,7 @@ mod walls;
 mod walls_executions;
 mod walls_governance;
 mod walls_scene;
+mod ways_round;
 mod worker_connections;
 mod worker_failures;
 mod worker_gates;
