@@ -202,6 +202,7 @@ begin
   delete from tenure.approvals a where a.execution_id = p_execution_id;
   delete from tenure.execution_events v where v.execution_id = p_execution_id;
   delete from tenure.step_runs r where r.execution_id = p_execution_id;
+  delete from tenure.step_fences f where f.execution_id = p_execution_id;
   delete from tenure.step_needs n where n.execution_id = p_execution_id;
   delete from tenure.steps s where s.execution_id = p_execution_id;
   delete from tenure.executions e where e.execution_id = p_execution_id;

@@ -48,7 +48,7 @@ begin
     select s.step_number, s.step_id, s.state, s.action, s.action_class, s.target_type, s.target_ref, s.kind, s.executor, s.effects,
            array(select o.step_id from tenure.step_needs n join tenure.steps o on o.execution_id = n.execution_id and o.step_number = n.needs_number
                   where n.execution_id = s.execution_id and n.step_number = s.step_number order by o.step_number),
-           s.approval_level::integer, s.rule, 'lock:v1:' || s.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end, coalesce(h.fence, s.fence), s.timeout_seconds,
+           s.approval_level::integer, s.rule, 'lock:v1:' || s.tenant_id || ':' || s.lock_target || case when s.lock_action = '' then '' else ':' || s.lock_action end, coalesce(tenure.fence_of(s.job_id), s.fence), s.timeout_seconds,
            s.attempts_max::integer, coalesce(h.attempt, s.attempt)::integer, s.job_id, case when s.state = 'running' then coalesce(case when h.started_at is not null then 'in_progress' when h.job_id is not null then 'leased' end, 'queued') end,
            coalesce(h.owner, s.worker), s.carried_from, s.queued_at, coalesce(s.started_at, h.started_at), s.ended_at, s.duration_ms, s.output_summary, s.output_ref, s.output_size_bytes, s.error_code, s.error_class,
            s.error_message, s.verdict_by, s.verdict_reason,
@@ -56,7 +56,7 @@ begin
              and (w.priority > s.priority or (w.priority = s.priority and w.blocked_order < s.blocked_order))) end, s.compensation_note, s.registration, s.level_min::integer,
            s.section
       from tenure.steps s
-      left join lateral (select a.job_id, a.attempt, a.started_at, a.fence, l.owner from tenure.active a left join tenure.leases l on l.token = a.token and l.lane = a.lane
+      left join lateral (select a.job_id, a.attempt, a.started_at, l.owner from tenure.active a left join tenure.leases l on l.token = a.token and l.lane = a.lane
                           where s.state = 'running' and a.job_id = s.job_id limit 1) h on true
      where s.execution_id = p_execution_id and (p_state is null or s.state = p_state)
      order by s.step_number;

@@ -14,12 +14,18 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
   with taken as materialized (
-    select a.job_id, s.fence as first, case when a.run > 1 then nextval('tenure.lock_fence') end as later
-      from (select s.job_id, s.fence from tenure.steps s
+    select a.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence as first,
+           case when a.run > 1 then nextval('tenure.lock_fence') end as later
+      from (select s.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence from tenure.steps s
              where s.job_id = any (p_job_ids) and s.lock_target is not null offset 0) s
       cross join lateral (select a.job_id, a.run from tenure.active a where a.job_id = s.job_id offset 0) a
   ), numbered as (
     update tenure.active a set fence = t.later from taken t where a.job_id = t.job_id and t.later is not null
+  ), kept as (
+    -- Its job is held by this claim: no other writes the row.
+    insert into tenure.step_fences (execution_id, step_number, tenant_id, fence)
+    select t.execution_id, t.step_number, t.tenant_id, t.later from taken t where t.later is not null
+    on conflict (execution_id, step_number) do update set fence = excluded.fence
   )
   select array_agg(t.job_id), array_agg(coalesce(t.later, t.first)) into job_ids, fences from taken t;
 end
@@ -30,7 +36,9 @@ $$;
 create or replace function tenure.fence_of(p_job_id uuid) returns bigint
 language sql stable
 as $$
-  select coalesce((select a.fence from tenure.active a where a.job_id = p_job_id), s.fence)
+  select greatest(s.fence,
+           (select f.fence from tenure.step_fences f
+             where f.execution_id = s.execution_id and f.step_number = s.step_number))
     from tenure.steps s where s.job_id = p_job_id and s.lock_target is not null
 $$;
 

@@ -19,6 +19,21 @@ comment on column tenure.locks.section is
   'The section that holds it, until its last step is over; step_number is the step that came last.';
 create index locks_section on tenure.locks (execution_id) where section is not null;
 
+-- A run that was claimed and never started leaves no line, but its number was given out.
+create table tenure.step_fences (
+  execution_id uuid    not null,
+  step_number  integer not null,
+  tenant_id    integer not null,
+  fence        bigint  not null,
+  primary key (execution_id, step_number)
+);
+comment on table tenure.step_fences is
+  'The greatest fencing number that a later run of a step was given when it was claimed.';
+-- As for step_marks: claims write it, and filter by tenant themselves.
+alter table tenure.step_fences enable row level security;
+create policy own_tenant on tenure.step_fences
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
 -- Starts that could not be written into the chain at once because another transaction held the execution.
 create table tenure.step_starts (
   job_id     uuid        not null,

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use crate::fixture::{Db, get, one, rows, run, try_rows};
 
 /// The tables of the hot path, and the runs of steps, of which upkeep asks for all tenants: row-level security holds for readers, but is not forced on the owner's functions.
-const HOT: [&str; 22] = [
+const HOT: [&str; 23] = [
     "active",
     "attempts",
     "delayed",
@@ -22,6 +22,7 @@ const HOT: [&str; 22] = [
     "offers",
     "ready",
     "ready_marks",
+    "step_fences",
     "step_marks",
     "step_needs",
     "step_runs",

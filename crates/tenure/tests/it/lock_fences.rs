@@ -97,9 +97,17 @@ async fn the_fence_of_a_run_is_the_same_on_every_surface_and_greater_than_the_on
         let last: i64 = get(&c, "select fence from tenure.lock_list('host:x')", &[]).await;
         assert_eq!(last, fence);
     }
-    // One that was held and never started acted on nothing; its number is not used again.
+    // A run that was held and never started had its number too: it stays the one that is shown, so that who breaks the lock tells
+    // the target to refuse it.
     let (held, unused) = claim(&c, "leased").await.expect("a job");
     verb(&c, "job_release", &held, "").await;
+    for sql in [
+        "select fence from tenure.lock_list('host:x') where $1::uuid is not null",
+        "select fence from tenure.step_list($1)",
+        "select (tenure.job_show((select job_id from tenure.step_list($1))) ->> 'fence')::bigint",
+    ] {
+        assert_eq!(get::<i64>(&c, sql, &[&execution]).await, unused, "{sql}");
+    }
     let (held, fence) = claim(&c, "started").await.expect("a job");
     assert!(fence > unused && unused > before);
     act(&c, "pam").await;
