@@ -576,8 +576,8 @@ CREATE FUNCTION tenure.approval_show(p_approval_id uuid) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- approval_trouble(tenure.approvals, text); Type: FUNCTION
-CREATE FUNCTION tenure.approval_trouble(p_approval tenure.approvals, p_patience text) RETURNS text
+-- approval_trouble(tenure.approvals); Type: FUNCTION
+CREATE FUNCTION tenure.approval_trouble(p_approval tenure.approvals) RETURNS text
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -655,6 +655,11 @@ CREATE FUNCTION tenure.canonical_text(p_value jsonb) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
+
+-- case_rules_keep(integer); Type: FUNCTION
+CREATE FUNCTION tenure.case_rules_keep(p_tenant_id integer) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
 
 -- chain_append(timestamp with time zone, text, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) RETURNS uuid[]
@@ -823,6 +828,11 @@ CREATE FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- check_moment(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.check_moment(p_what text, p_at timestamp with time zone, p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_name(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_name(p_what text, p_name text) RETURNS void
     LANGUAGE plpgsql
@@ -963,6 +973,7 @@ CREATE TABLE tenure.governance_changes (
     proposed_at timestamp with time zone NOT NULL,
     proposed_by text NOT NULL,
     proposed_makers text[] DEFAULT '{}'::text[] NOT NULL,
+    proposed_means text[] DEFAULT '{}'::text[] NOT NULL,
     decided_at timestamp with time zone,
     decided_by text,
     decided_makers text[],
@@ -1875,6 +1886,11 @@ CREATE FUNCTION tenure.is_resolved_so(p_execution_id uuid, p_plan jsonb) RETURNS
     LANGUAGE sql STABLE
     AS $$...$$;
 
+-- is_ruled_so(uuid, integer, text[], jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- is_settled(tenure.executions); Type: FUNCTION
 CREATE FUNCTION tenure.is_settled(p_execution tenure.executions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2521,6 +2537,11 @@ CREATE FUNCTION tenure.lock_waiters(p_part text, p_limit integer DEFAULT 100) RE
 CREATE FUNCTION tenure.locks_hold(p_tenant_id integer, p_parts text[]) RETURNS TABLE(part text, target text, action text, place bigint)
     LANGUAGE plpgsql
     SET lock_timeout TO '2s'
+    AS $$...$$;
+
+-- login_approves(text); Type: FUNCTION
+CREATE FUNCTION tenure.login_approves(p_login text) RETURNS boolean
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- login_bind(text, text, text, text[], text[], text); Type: FUNCTION
@@ -4073,6 +4094,12 @@ CREATE FUNCTION tenure.submission_shown(p_execution tenure.executions, p_duplica
     LANGUAGE sql STABLE
     AS $$...$$;
 
+-- submissions_exclude(integer); Type: FUNCTION
+CREATE FUNCTION tenure.submissions_exclude(p_tenant_id integer) RETURNS void
+    LANGUAGE plpgsql
+    SET lock_timeout TO '1s'
+    AS $$...$$;
+
 -- subscription_ack(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.subscription_ack(p_name text, p_cursor text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4352,8 +4379,8 @@ COMMENT ON TABLE tenure.approval_votes IS 'Who decided, when, about which hash, 
 -- COLUMN approval_votes.auth_makers; Type: COMMENT
 COMMENT ON COLUMN tenure.approval_votes.auth_makers IS 'Who had made the key, or bound the login, by which they came.';
 
--- vote_trouble(tenure.approvals, tenure.approval_votes, text); Type: FUNCTION
-CREATE FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, p_patience text, OUT trouble text, OUT roles text[]) RETURNS record
+-- vote_trouble(tenure.approvals, tenure.approval_votes); Type: FUNCTION
+CREATE FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, OUT trouble text, OUT roles text[]) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -4402,6 +4429,7 @@ CREATE TABLE tenure.actions (
     note text DEFAULT ''::text NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     updated_by text NOT NULL,
+    pattern text GENERATED ALWAYS AS (replace(regexp_replace(name, '([%_\\])'::text, '\\\1'::text, 'g'::text), '*'::text, '%'::text)) STORED NOT NULL,
     CONSTRAINT actions_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
     CONSTRAINT actions_kinds_check CHECK ((cardinality(kinds) > 0)),
     CONSTRAINT actions_level_min_check CHECK (((level_min >= 0) AND (level_min <= 3))),
@@ -5787,6 +5815,17 @@ COMMENT ON TABLE tenure.services IS 'One row per service and process: when it la
 -- COLUMN services.zones; Type: COMMENT
 COMMENT ON COLUMN tenure.services.zones IS 'The version of the time zone data that the process computes with.';
 
+-- step_fences; Type: TABLE
+CREATE TABLE tenure.step_fences (
+    execution_id uuid NOT NULL,
+    step_number integer NOT NULL,
+    tenant_id integer NOT NULL,
+    fence bigint NOT NULL
+);
+
+-- TABLE step_fences; Type: COMMENT
+COMMENT ON TABLE tenure.step_fences IS 'The greatest fencing number that a later run of a step was given when it was claimed.';
+
 -- step_marks; Type: TABLE
 CREATE TABLE tenure.step_marks (
     job_id uuid NOT NULL,
@@ -6154,6 +6193,10 @@ ALTER TABLE ONLY tenure.secrets
 ALTER TABLE ONLY tenure.services
     ADD CONSTRAINT services_pkey PRIMARY KEY (service, instance);
 
+-- step_fences step_fences_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.step_fences
+    ADD CONSTRAINT step_fences_pkey PRIMARY KEY (execution_id, step_number);
+
 -- step_marks step_marks_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.step_marks
     ADD CONSTRAINT step_marks_pkey PRIMARY KEY (job_id);
@@ -6320,6 +6363,9 @@ CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenan
 
 -- execution_events_progress; Type: INDEX
 CREATE INDEX execution_events_progress ON tenure.execution_events USING btree (execution_id, step_number) WHERE (kind = 'step_progress'::text);
+
+-- executions_approved; Type: INDEX
+CREATE INDEX executions_approved ON tenure.executions USING btree (execution_id) WHERE (state = 'approved'::text);
 
 -- executions_cancelled; Type: INDEX
 CREATE INDEX executions_cancelled ON tenure.executions USING btree (tenant_id, cancelled_at) WHERE (cancelled_at IS NOT NULL);
@@ -6725,6 +6771,10 @@ ALTER TABLE ONLY tenure.principals
 ALTER TABLE ONLY tenure.schedules
     ADD CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- step_fences step_fences_execution_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.step_fences
+    ADD CONSTRAINT step_fences_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id) ON DELETE CASCADE;
+
 -- step_runs step_runs_execution_id_step_number_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.step_runs
     ADD CONSTRAINT step_runs_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
@@ -6965,6 +7015,9 @@ CREATE POLICY own_tenant ON tenure.requests USING (((tenant_id = ( SELECT tenure
 -- schedules own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.schedules USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant))) WITH CHECK (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- step_fences own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.step_fences USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- step_marks own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.step_marks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
@@ -7039,6 +7092,9 @@ ALTER TABLE tenure.schedules ENABLE ROW LEVEL SECURITY;
 
 -- secrets; Type: ROW SECURITY
 ALTER TABLE tenure.secrets ENABLE ROW LEVEL SECURITY;
+
+-- step_fences; Type: ROW SECURITY
+ALTER TABLE tenure.step_fences ENABLE ROW LEVEL SECURITY;
 
 -- step_marks; Type: ROW SECURITY
 ALTER TABLE tenure.step_marks ENABLE ROW LEVEL SECURITY;
@@ -7220,8 +7276,8 @@ REVOKE ALL ON FUNCTION tenure.approval_rule_write(p_tenant_id integer, p_now tim
 REVOKE ALL ON FUNCTION tenure.approval_show(p_approval_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.approval_show(p_approval_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION approval_trouble(p_approval tenure.approvals, p_patience text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.approval_trouble(p_approval tenure.approvals, p_patience text) FROM PUBLIC;
+-- FUNCTION approval_trouble(p_approval tenure.approvals); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_trouble(p_approval tenure.approvals) FROM PUBLIC;
 
 -- FUNCTION approval_votes_check(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_votes_check() FROM PUBLIC;
@@ -7263,6 +7319,9 @@ REVOKE ALL ON FUNCTION tenure.canonical_number(p_number numeric) FROM PUBLIC;
 
 -- FUNCTION canonical_text(p_value jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.canonical_text(p_value jsonb) FROM PUBLIC;
+
+-- FUNCTION case_rules_keep(p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.case_rules_keep(p_tenant_id integer) FROM PUBLIC;
 
 -- FUNCTION chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) FROM PUBLIC;
@@ -7344,6 +7403,9 @@ REVOKE ALL ON FUNCTION tenure.check_look_alikes(p_tenant_id integer, p_plan json
 
 -- FUNCTION check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) FROM PUBLIC;
+
+-- FUNCTION check_moment(p_what text, p_at timestamp with time zone, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_moment(p_what text, p_at timestamp with time zone, p_now timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION check_name(p_what text, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_name(p_what text, p_name text) FROM PUBLIC;
@@ -7974,6 +8036,9 @@ REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.executions, p_name
 -- FUNCTION is_resolved_so(p_execution_id uuid, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_resolved_so(p_execution_id uuid, p_plan jsonb) FROM PUBLIC;
 
+-- FUNCTION is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb) FROM PUBLIC;
+
 -- FUNCTION is_settled(p_execution tenure.executions); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_settled(p_execution tenure.executions) FROM PUBLIC;
 
@@ -8321,6 +8386,9 @@ GRANT ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) TO tenur
 
 -- FUNCTION locks_hold(p_tenant_id integer, p_parts text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.locks_hold(p_tenant_id integer, p_parts text[]) FROM PUBLIC;
+
+-- FUNCTION login_approves(p_login text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.login_approves(p_login text) FROM PUBLIC;
 
 -- FUNCTION login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.login_bind(p_login text, p_tenant text, p_principal text, p_executors text[], p_kinds text[], p_payload_access text) FROM PUBLIC;
@@ -9063,6 +9131,9 @@ REVOKE ALL ON FUNCTION tenure.submission_record(p_execution tenure.executions, p
 -- FUNCTION submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) FROM PUBLIC;
 
+-- FUNCTION submissions_exclude(p_tenant_id integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.submissions_exclude(p_tenant_id integer) FROM PUBLIC;
+
 -- FUNCTION subscription_ack(p_name text, p_cursor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_ack(p_name text, p_cursor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.subscription_ack(p_name text, p_cursor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
@@ -9219,8 +9290,8 @@ REVOKE ALL ON FUNCTION tenure.tunings_refresh(p_tenant_id integer) FROM PUBLIC;
 -- FUNCTION utf16_rank(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.utf16_rank(p_text text) FROM PUBLIC;
 
--- FUNCTION vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, p_patience text, OUT trouble text, OUT roles text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, p_patience text, OUT trouble text, OUT roles text[]) FROM PUBLIC;
+-- FUNCTION vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, OUT trouble text, OUT roles text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, OUT trouble text, OUT roles text[]) FROM PUBLIC;
 
 -- FUNCTION waiting_take(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.waiting_take(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;

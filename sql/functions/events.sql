@@ -1,8 +1,9 @@
--- The event stream.
+-- The event stream: writing events, their kinds, cursors, and reading.
 
 -- Writes one event about one subject.
 create or replace function tenure.emit(
-  p_at timestamptz, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_data jsonb) returns void
+  p_at timestamptz, p_tenant_id integer, p_kind text, p_actor text, p_on_behalf_of text, p_subject text,
+  p_data jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -13,7 +14,7 @@ begin
 end
 $$;
 
--- Every kind of event, by domain. The one list: a test compares it with what the functions write.
+-- All kinds of events, by domain. A test compares this list with what the functions write.
 create or replace function tenure.event_kinds() returns text[]
 language sql immutable parallel safe
 as $$
@@ -41,7 +42,8 @@ as $$
       ('schedule', '{backfilled, created, deleted, ended, failing, paused, resumed, run_asked, slot_cancelled,
         slot_failed, slot_skipped, slot_started, slot_succeeded, updated}'),
       ('section', '{entered, left}'),
-      ('step', '{blocked, cancelled, completed, failed, progress, queued, resolved, retrying, skipped, started,
+      ('step',
+        '{blocked, cancelled, completed, failed, progress, queued, resolved, retrying, skipped, started,
         unknown}'),
       ('subscription', '{created, deleted, failing, lost, paused, resumed, rotated, skipped}'),
       ('target_type', '{deleted, set}'),
@@ -49,7 +51,7 @@ as $$
    cross join unnest(d.words) w (what)
 $$;
 
--- Refuses what names no event: neither a kind, nor a domain (job.*), nor all of them (*).
+-- Refuses an unknown event kind. Valid are a kind, a domain (job.*), and all (*).
 create or replace function tenure.check_event_kind(p_kind text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -68,7 +70,18 @@ begin
 end
 $$;
 
--- Refuses a name acted for that is no name; none, or an empty one, is none.
+-- Whether p_kind is one of p_event_kinds: by its whole name, by its domain (job.*), or by * for all. Events
+-- of subscriptions and deliveries never match: a subscription to them would feed itself.
+create or replace function tenure.is_kind_of(p_kind text, p_event_kinds text[]) returns boolean
+language sql immutable parallel safe
+as $$
+  select (p_kind = any (p_event_kinds)
+          or split_part(p_kind, '.', 1) || '.*' = any (p_event_kinds)
+          or '*' = any (p_event_kinds))
+     and split_part(p_kind, '.', 1) <> all (array['subscription', 'delivery'])
+$$;
+
+-- Refuses an invalid on_behalf_of. Null and the empty text mean that it is not given.
 create or replace function tenure.check_acted_for(p_on_behalf_of text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -81,16 +94,67 @@ begin
 end
 $$;
 
--- Events after a cursor, oldest first, whole events, never one that a still open transaction could precede.
--- p_kind names one kind, those of a domain (job.*), or all (*); one that is not known is refused. The cursor
--- of the last row is where the next call goes on. A stream that waits for an open transaction shows in
--- tenure.stream_lag().
--- p_newest gives the last p_limit of them instead of the first, in the same order.
+-- A cursor in the form that clients get.
+create or replace function tenure.cursor_text(p_epoch integer, p_txid xid8, p_seq bigint) returns text
+language sql immutable parallel safe
+as $$
+  select p_epoch || '.' || p_txid || '.' || p_seq
+$$;
+
+-- The parts of a cursor. Refuses a text that is not a cursor of the stream.
+create or replace function tenure.cursor_parts(
+  p_cursor text, out epoch integer, out txid xid8, out seq bigint)
+language plpgsql immutable
+as $$
+begin
+  if p_cursor is null or p_cursor !~ '^[0-9]{1,9}[.][0-9]{1,19}[.][0-9]{1,18}$' then
+    perform tenure.refuse('cursor_invalid', format('%L is no cursor of the event stream.', p_cursor),
+      'A cursor is the value of the column cursor of an event, as it was handed out.',
+      'Start without one, or pass the last one you saw.');
+  end if;
+  epoch := split_part(p_cursor, '.', 1)::integer;
+  txid := split_part(p_cursor, '.', 2)::xid8;
+  seq := split_part(p_cursor, '.', 3)::bigint;
+end
+$$;
+
+-- A position in the stream: start, now, or a cursor. All events returned so far lie before now. Refuses a
+-- cursor beyond that: events that commit late would be passed over.
+create or replace function tenure.stream_place(
+  p_from text, out epoch integer, out txid xid8, out seq bigint)
+language plpgsql stable
+as $$
+begin
+  seq := 0;
+  if p_from = 'now' then
+    epoch := tenure.current_epoch();
+    txid := pg_snapshot_xmin(pg_current_snapshot());
+  elsif p_from = 'start' then
+    epoch := 0;
+    txid := '0';
+  else
+    select c.epoch, c.txid, c.seq into epoch, txid, seq from tenure.cursor_parts(p_from) c;
+    if epoch > tenure.current_epoch()
+       or (epoch = tenure.current_epoch()
+           and (txid, seq) > (pg_snapshot_xmin(pg_current_snapshot()), 0)) then
+      perform tenure.refuse('cursor_invalid', format('The cursor %s lies in the future.', p_from),
+        'Nothing that has been handed out has it, and what comes would be passed over.',
+        'Pass the cursor of the last event that was seen.');
+    end if;
+  end if;
+end
+$$;
+
+-- Events after a cursor, oldest first; never one that an open transaction could precede (tenure.stream_lag()
+-- shows a stream that waits for one). p_kind is a kind, a domain (job.*), or all (*); an unknown one is
+-- refused. Pass the cursor of the last row to the next call.
+-- p_newest returns the last p_limit events instead of the first, in the same order.
 create or replace function tenure.event_list(
   p_after text default null, p_limit integer default 100, p_kind text default null,
   p_subject text default null, p_newest boolean default false)
-returns table (cursor text, at timestamptz, kind text, actor text, on_behalf_of text, subject text, job_kind text, executor text,
-               job_ids uuid[], runs integer[], data jsonb, via text)
+returns table (
+  cursor text, at timestamptz, kind text, actor text, on_behalf_of text, subject text, job_kind text,
+  executor text, job_ids uuid[], runs integer[], data jsonb, via text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -127,9 +191,12 @@ begin
     return;
   end if;
   return query
-    select tenure.cursor_text(x.epoch, x.txid, x.seq), x.at, x.kind, x.actor, x.on_behalf_of, x.subject, l.kind, l.executor, x.job_ids, x.runs, x.data, x.via
-      -- First so many, then those of them that no open transaction can precede: an old one makes nobody walk through all that came since.
-      from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of, e.subject, e.job_ids, e.runs, e.data, e.via
+    select tenure.cursor_text(x.epoch, x.txid, x.seq), x.at, x.kind, x.actor, x.on_behalf_of, x.subject,
+           l.kind, l.executor, x.job_ids, x.runs, x.data, x.via
+      -- Limit first, then leave out those that an open transaction can precede: with an old transaction open,
+      -- a call does not read through all events since.
+      from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of, e.subject,
+                   e.job_ids, e.runs, e.data, e.via
               from tenure.events e
              where e.tenant_id = v_tenant
                and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
@@ -143,18 +210,26 @@ begin
 end
 $$;
 
--- Where the stream is now, for whoever wants only what comes: all that is listed so far lies before. With the tenant, so that those who follow the same stream can share one look.
+-- The current end of the stream, for readers that want only later events: all events listed so far lie before
+-- it. With the tenant, so that readers of the same stream can share one query.
 create or replace function tenure.event_end() returns table (tenant_id integer, tenant text, cursor text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return query select t.tenant_id, t.name, tenure.cursor_text(p.epoch, p.txid, p.seq) from tenure.tenants t cross join tenure.stream_place('now') p where t.tenant_id = tenure.current_tenant();
+  return query
+    select t.tenant_id, t.name, tenure.cursor_text(p.epoch, p.txid, p.seq)
+      from tenure.tenants t
+      cross join tenure.stream_place('now') p
+     where t.tenant_id = tenure.current_tenant();
 end
 $$;
 
--- How far the stream is held back, and by whom: the oldest transaction still open anywhere in the cluster.
-create or replace function tenure.stream_lag() returns table (held_seconds double precision, pid integer, login text, application text, waiting_events bigint)
+-- How long the stream has been held back, and by which session: the oldest transaction still open anywhere in
+-- the cluster.
+create or replace function tenure.stream_lag()
+returns table (
+  held_seconds double precision, pid integer, login text, application text, waiting_events bigint)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -162,14 +237,19 @@ declare
   v_now timestamptz := tenure.now();
 begin
   return query
-    select coalesce(extract(epoch from v_now - coalesce(a.xact_start, w.oldest)), 0)::double precision, o.pid, a.usename::text, a.application_name, w.waiting
-      from (select count(*) as waiting, min(e.at) as oldest from tenure.events e
-             where e.tenant_id = tenure.current_tenant() and e.epoch = tenure.current_epoch() and e.txid >= pg_snapshot_xmin(pg_current_snapshot())) w
+    select coalesce(extract(epoch from v_now - coalesce(a.xact_start, w.oldest)), 0)::double precision,
+           o.pid, a.usename::text, a.application_name, w.waiting
+      from (select count(*) as waiting, min(e.at) as oldest
+              from tenure.events e
+             where e.tenant_id = tenure.current_tenant()
+               and e.epoch = tenure.current_epoch()
+               and e.txid >= pg_snapshot_xmin(pg_current_snapshot())) w
       left join lateral (
-        -- Locks on transaction ids are seen by everybody; the activity of other logins is not.
+        -- Every login sees locks on transaction ids, but not the activity of other logins.
         select l.pid
           from pg_locks l
-         where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted and l.pid is distinct from pg_backend_pid()
+         where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
+           and l.pid is distinct from pg_backend_pid()
          order by age(l.transactionid) desc
          limit 1) o on true
       left join pg_stat_activity a on a.pid = o.pid;

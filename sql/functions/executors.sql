@@ -1,6 +1,7 @@
--- Executors: the whitelist, and the heartbeats of those who are at work.
+-- Executors: the list of allowed names, and the heartbeats of executor instances.
 
--- Refuses a name outside the whitelist, and a generator where only an executor will do. p_of: whose it is, where there are several.
+-- Refuses a name that is not on the list, and a generator where an executor is needed. p_of: appended
+-- to the name in a refusal, to say where it is used.
 create or replace function tenure.check_executor(p_executor text, p_of text default '') returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -10,18 +11,26 @@ declare
 begin
   select e.role into v_role from tenure.executors e where e.name = p_executor;
   if not found then
-    perform tenure.refuse('executor_unknown', format('The executor %L%s is not on the list.', p_executor, p_of),
-      format('Executors are: %s.', (select string_agg(e.name, ', ' order by e.name) from tenure.executors e where e.role = 'executor')), 'Use one of these.');
+    perform tenure.refuse('executor_unknown',
+      format('The executor %L%s is not on the list.', p_executor, p_of),
+      format('Executors are: %s.', (
+        select string_agg(e.name, ', ' order by e.name) from tenure.executors e where e.role = 'executor')),
+      'Use one of these.');
   elsif v_role <> 'executor' then
-    perform tenure.refuse('executor_cannot_claim', format('%s%s is a generator: it makes work and never runs it.', p_executor, p_of),
-      'Only executors hold jobs.', format('Name one of: %s.', (select string_agg(e.name, ', ' order by e.name) from tenure.executors e where e.role = 'executor')));
+    perform tenure.refuse('executor_cannot_claim',
+      format('%s%s is a generator: it makes work and never runs it.', p_executor, p_of),
+      'Only executors hold jobs.',
+      format('Name one of: %s.', (
+        select string_agg(e.name, ', ' order by e.name) from tenure.executors e where e.role = 'executor')));
   end if;
 end
 $$;
 
--- Says that an executor instance is alive. A second process under a name that is still fresh is told so, and the row warns.
+-- Records that an executor instance is alive. When a second process uses a name that is still fresh, the
+-- answer has name_shared, and the status of the row becomes 'warn'.
 create or replace function tenure.executor_beat(
-  p_name text, p_executor text, p_status text default 'ok', p_current_job_id uuid default null, p_metadata jsonb default '{}', p_instance uuid default null)
+  p_name text, p_executor text, p_status text default 'ok', p_current_job_id uuid default null,
+  p_metadata jsonb default '{}', p_instance uuid default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -39,7 +48,7 @@ begin
   perform tenure.check_word('value_unknown', 'heartbeat status', p_status, array['ok', 'warn', 'error']);
   perform tenure.check_numbers('metadata', p_metadata);
   perform tenure.check_payload('metadata', p_metadata::json, tenure.limit_of('metadata_bytes_max'));
-  -- The row is locked, or made: two that come at once wait for each other, and for no other tenant.
+  -- The row is locked, or made: two beats of one name at once wait for each other, and for no other tenant.
   for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
     select coalesce(h.instance <> p_instance and h.last_tick_at > v_now - make_interval(secs =>
              tenure.setting_integer(v_caller.tenant_id, 'queue.heartbeat.stale_threshold_seconds')), false)
@@ -49,10 +58,15 @@ begin
        for update;
     if found then
       update tenure.heartbeats h
-         set executor_kind = p_executor, last_tick_at = v_now, ticks_total = h.ticks_total + 1,
+         set executor_kind = p_executor,
+             last_tick_at = v_now,
+             ticks_total = h.ticks_total + 1,
              last_tick_status = case when v_shared and p_status = 'ok' then 'warn' else p_status end,
-             current_job_id = p_current_job_id, lease_owner = p_name, instance = p_instance,
-             metadata = p_metadata, updated_at = v_now
+             current_job_id = p_current_job_id,
+             lease_owner = p_name,
+             instance = p_instance,
+             metadata = p_metadata,
+             updated_at = v_now
        where h.tenant_id = v_caller.tenant_id and h.executor_name = p_name
       returning h.* into v_row;
     else
@@ -67,16 +81,24 @@ begin
     exit when v_row.executor_name is not null;
   end loop;
   if v_row.ticks_total = 1 then
-    perform tenure.emit(v_now, v_caller.tenant_id, 'executor.registered', v_caller.principal, null, p_name, jsonb_build_object('executor', p_executor, 'how', 'beat'));
+    perform tenure.emit(v_now, v_caller.tenant_id, 'executor.registered', v_caller.principal, null, p_name,
+      jsonb_build_object('executor', p_executor, 'how', 'beat'));
   end if;
-  return jsonb_build_object('executor_name', p_name, 'executor', p_executor, 'last_tick_at', v_now, 'last_tick_status', v_row.last_tick_status,
-    'ticks_total', v_row.ticks_total, 'name_shared', coalesce(v_shared, false));
+  return jsonb_build_object(
+    'executor_name', p_name,
+    'executor', p_executor,
+    'last_tick_at', v_now,
+    'last_tick_status', v_row.last_tick_status,
+    'ticks_total', v_row.ticks_total,
+    'name_shared', coalesce(v_shared, false));
 end
 $$;
 
--- Whoever claims is alive: registers a worker that never beat, and refreshes one whose last tick is getting old. Costs one look-up otherwise.
+-- Counts a claim as a heartbeat: registers a worker that never sent one, and refreshes one whose last tick is
+-- getting old. Otherwise it costs one look-up.
 create or replace function tenure.executor_seen(
-  p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamptz) returns void
+  p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text,
+  p_tuning tenure.tunings, p_now timestamptz) returns void
 language plpgsql
 as $$
 declare
@@ -88,19 +110,25 @@ begin
   if not p_tuning.heartbeat_open then
     return;
   end if;
-  select h.last_tick_at into v_last from tenure.heartbeats h where h.tenant_id = p_tenant_id and h.executor_name = p_name;
+  select h.last_tick_at into v_last
+    from tenure.heartbeats h
+   where h.tenant_id = p_tenant_id and h.executor_name = p_name;
   if v_last > p_now - make_interval(secs => p_tuning.stale_seconds / 3.0) then
     return;
   end if;
   if v_executor is null then
     select l.executor into v_executor from tenure.lanes l where l.lane = p_lane;
   end if;
-  -- A claim waits for nothing: while another transaction of this worker writes the row, it adds nothing.
+  -- A claim never waits: if another transaction of this worker is writing the row, nothing is written.
   if v_last is not null then
     update tenure.heartbeats h
-       set last_tick_at = p_now, ticks_total = h.ticks_total + 1, updated_at = p_now
+       set last_tick_at = p_now,
+           ticks_total = h.ticks_total + 1,
+           updated_at = p_now
      where h.ctid = any (array(
-       select x.ctid from tenure.heartbeats x where x.tenant_id = p_tenant_id and x.executor_name = p_name
+       select x.ctid
+         from tenure.heartbeats x
+        where x.tenant_id = p_tenant_id and x.executor_name = p_name
           for update skip locked));
     return;
   end if;
@@ -116,7 +144,8 @@ begin
     return;
   end;
   if v_is_new then
-    perform tenure.emit(p_now, p_tenant_id, 'executor.registered', p_principal, null, p_name, jsonb_build_object('executor', v_executor, 'how', 'claim'));
+    perform tenure.emit(p_now, p_tenant_id, 'executor.registered', p_principal, null, p_name,
+      jsonb_build_object('executor', v_executor, 'how', 'claim'));
   end if;
 end
 $$;
@@ -128,23 +157,28 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_caller.executors is not null and (p_executor = any (p_caller.executors)) is not true then
-    perform tenure.refuse('executor_not_driven', format('%s does not drive the executor %s.', p_caller.principal, p_executor),
-      format('It is bound to: %s.', array_to_string(p_caller.executors, ', ')), 'Use one of these, or ask an admin for a wider binding.');
+    perform tenure.refuse('executor_not_driven',
+      format('%s does not drive the executor %s.', p_caller.principal, p_executor),
+      format('It is bound to: %s.', array_to_string(p_caller.executors, ', ')),
+      'Use one of these, or ask an admin for a wider binding.');
   end if;
 end
 $$;
 
-create or replace function tenure.executor_list() returns table (
-  executor text, role text, note text, alive bigint, last_tick_at timestamptz)
+-- Every executor and generator, with the number of instances that are alive.
+create or replace function tenure.executor_list()
+returns table (executor text, role text, note text, alive bigint, last_tick_at timestamptz)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
-  v_since  timestamptz := tenure.now() - make_interval(secs => 2 * tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'));
+  v_since  timestamptz := tenure.now() - make_interval(secs =>
+    2 * tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'));
 begin
   return query
-    select e.name, e.role, e.note, count(h.executor_name) filter (where h.last_tick_at > v_since), max(h.last_tick_at)
+    select e.name, e.role, e.note,
+           count(h.executor_name) filter (where h.last_tick_at > v_since), max(h.last_tick_at)
       from tenure.executors e
       left join tenure.heartbeats h on h.executor_kind = e.name and h.tenant_id = v_tenant
      group by e.name, e.role, e.note
@@ -152,7 +186,8 @@ begin
 end
 $$;
 
--- Executors whose last tick is older than the threshold (by default twice the configured one: what the health view calls stale). Changes nothing.
+-- Executors whose last tick is older than the threshold. The default is twice the configured one, as in the
+-- health view. Changes nothing.
 create or replace function tenure.stale_check(p_threshold_seconds integer default null) returns jsonb
 language plpgsql stable security invoker
 set search_path = pg_catalog, pg_temp
@@ -160,16 +195,25 @@ as $$
 declare
   v_tenant  integer := tenure.current_tenant();
   v_now     timestamptz := tenure.now();
-  v_seconds integer := coalesce(p_threshold_seconds, 2 * tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'));
+  v_seconds integer := coalesce(p_threshold_seconds,
+    2 * tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'));
   v_stale   jsonb;
 begin
   perform tenure.check_number('The threshold', v_seconds, 1, 31536000);
-  select jsonb_agg(jsonb_build_object('executor_name', h.executor_name, 'executor', h.executor_kind, 'last_tick_at', h.last_tick_at,
-           'age_seconds', floor(extract(epoch from v_now - h.last_tick_at))) order by h.last_tick_at)
+  select jsonb_agg(
+           jsonb_build_object(
+             'executor_name', h.executor_name,
+             'executor', h.executor_kind,
+             'last_tick_at', h.last_tick_at,
+             'age_seconds', floor(extract(epoch from v_now - h.last_tick_at)))
+           order by h.last_tick_at)
     into v_stale
     from tenure.heartbeats h
    where h.tenant_id = v_tenant and h.last_tick_at <= v_now - make_interval(secs => v_seconds);
-  return jsonb_build_object('threshold_seconds', v_seconds, 'checked_at', v_now, 'stale_count', coalesce(jsonb_array_length(v_stale), 0),
+  return jsonb_build_object(
+    'threshold_seconds', v_seconds,
+    'checked_at', v_now,
+    'stale_count', coalesce(jsonb_array_length(v_stale), 0),
     'stale', coalesce(v_stale, '[]'));
 end
 $$;

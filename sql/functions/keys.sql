@@ -1,6 +1,7 @@
--- Idempotency keys.
+-- Idempotency keys: their hashes, and taking them for the jobs of a batch.
 
--- What goes before a key when it is hashed: the same for all jobs of a kind. Lengths keep (ab, c) and (a, bc) apart.
+-- The prefix of a key when it is hashed, the same for all jobs of a kind. The length keeps (ab, c) and
+-- (a, bc) apart.
 create or replace function tenure.key_scope(p_tenant_id integer, p_kind text) returns text
 language sql immutable parallel safe
 as $$ select p_tenant_id::text || ':' || length(p_kind)::text || ':' || p_kind || ':' $$;
@@ -10,8 +11,8 @@ create or replace function tenure.key_hash(p_scope text, p_key text) returns uui
 language sql stable parallel safe
 as $$ select encode(substring(sha256(convert_to(p_scope || p_key, 'UTF8')) from 1 for 16), 'hex')::uuid $$;
 
--- Whether a job that has ended still keeps its key: its kind may say so for a while. Keys of steps, slots and
--- subscriptions are not kept.
+-- Whether a job that has ended still keeps its key, for the time its kind sets (key_keep_seconds). Keys of
+-- steps, slots and subscriptions are not kept.
 create or replace function tenure.key_kept(p_job_id uuid, p_ended_at timestamptz, p_now timestamptz)
 returns boolean
 language sql stable
@@ -19,16 +20,19 @@ as $$
   select exists (
     select from tenure.jobs j
      cross join lateral (
-       select k.key_keep_seconds from tenure.kinds k
-        where k.tenant_id = j.tenant_id and k.kind = j.kind limit 1) k
+       select k.key_keep_seconds
+         from tenure.kinds k
+        where k.tenant_id = j.tenant_id and k.kind = j.kind
+        limit 1) k
      where j.job_id = p_job_id
        and not j.source_system ^@ 'tenure.'
        and p_ended_at > p_now - make_interval(secs => k.key_keep_seconds))
 $$;
 
--- Takes the keys of a batch for its jobs, and answers with the jobs that are not to be made because an unfinished one has their key. Equal keys within the batch
--- are folded; keys are inserted, and then those that stand locked, in hash order. One that stands is free only on positive evidence: a final record of its job,
--- read after the lock was won (an operator's retry takes the same lock and takes the record back).
+-- Takes the keys of a batch for its jobs, and returns the jobs that must not be made because an
+-- unfinished job has their key. Equal keys within the batch are folded. Keys are inserted, and then the
+-- existing ones locked, in hash order. An existing key is free only if its job has a final record, read
+-- after the lock was taken: an operator's retry takes the same lock and takes the record back.
 -- Above read committed the snapshot may be older than the lock: tenure.keys_prove fails with
 -- serialization_failure (40001) where it does not show the present.
 create or replace function tenure.keys_take(p_ids uuid[], p_hashes uuid[]) returns uuid[]
@@ -41,10 +45,14 @@ declare
   v_now   timestamptz;
   v_row   record;
 begin
-  -- Nearly always nobody has any of them, and a plain insert costs a third less than one that is prepared for those who have.
+  -- Nearly always all keys are new, and a plain insert costs a third less than one with on conflict.
   if cardinality(p_ids) > 1 then
     begin
-      insert into tenure.idempotency (key_hash, job_id) select t.hash, t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null order by t.hash;
+      insert into tenure.idempotency (key_hash, job_id)
+      select t.hash, t.id
+        from unnest(p_hashes, p_ids) t (hash, id)
+       where t.hash is not null
+       order by t.hash;
       return '{}';
     exception when unique_violation then
       null;
@@ -52,17 +60,22 @@ begin
   elsif p_hashes[1] is null then
     return '{}';
   else
-    insert into tenure.idempotency (key_hash, job_id) values (p_hashes[1], p_ids[1])
+    insert into tenure.idempotency (key_hash, job_id)
+    values (p_hashes[1], p_ids[1])
     on conflict (key_hash) do nothing;
     if found then
       return '{}';
     end if;
   end if;
   with asked as (
-    select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash is not null order by t.hash, t.n
+    select distinct on (t.hash) t.hash, t.id
+      from unnest(p_hashes, p_ids) with ordinality t (hash, id, n)
+     where t.hash is not null
+     order by t.hash, t.n
   ), taken as (
-    insert into tenure.idempotency (key_hash, job_id) select a.hash, a.id from asked a order by a.hash
-    -- Never updates; but it locks the key that stands, and inserts after all when a sweep deletes that meanwhile.
+    insert into tenure.idempotency (key_hash, job_id)
+    select a.hash, a.id from asked a order by a.hash
+    -- Never updates, but locks the existing key, and inserts after all when a sweep deletes that meanwhile.
     on conflict (key_hash) do update set job_id = excluded.job_id where false
     returning idempotency.job_id
   )
@@ -71,7 +84,12 @@ begin
     return '{}';
   end if;
   select array_agg(i.key_hash) as hashes, array_agg(i.job_id) as job_ids into v_stood
-    from (select i.key_hash, i.job_id from tenure.idempotency i where i.key_hash = any (p_hashes) and i.job_id <> all (coalesce(v_made, '{}')) order by i.key_hash for update) i;
+    from (select i.key_hash, i.job_id
+            from tenure.idempotency i
+           where i.key_hash = any (p_hashes)
+             and i.job_id <> all (coalesce(v_made, '{}'))
+           order by i.key_hash
+             for update) i;
   v_now := tenure.now();
   select coalesce(array_agg(t.hash), '{}') into v_free
     from unnest(v_stood.hashes, v_stood.job_ids) t (hash, job_id)
@@ -82,20 +100,30 @@ begin
      and current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
     perform tenure.keys_prove(v_stood.job_ids);
   end if;
-  -- By hand, one look-up a key: functions that call this turn nested loops off, and a join would read the whole table.
-  for v_row in select distinct on (t.hash) t.hash, t.id from unnest(p_hashes, p_ids) with ordinality t (hash, id, n) where t.hash = any (v_free) order by t.hash, t.n loop
+  -- A loop with one look-up per key: functions that call this turn nested loops off, and a
+  -- join would read the whole table.
+  for v_row in
+    select distinct on (t.hash) t.hash, t.id
+      from unnest(p_hashes, p_ids) with ordinality t (hash, id, n)
+     where t.hash = any (v_free)
+     order by t.hash, t.n
+  loop
     update tenure.idempotency i set job_id = v_row.id where i.key_hash = v_row.hash;
     v_made := v_made || v_row.id;
   end loop;
-  return array(select t.id from unnest(p_hashes, p_ids) t (hash, id) where t.hash is not null and t.id <> all (coalesce(v_made, '{}')));
+  return array(
+    select t.id
+      from unnest(p_hashes, p_ids) t (hash, id)
+     where t.hash is not null
+       and t.id <> all (coalesce(v_made, '{}')));
 end
 $$;
 
--- Proves what an old snapshot says of these jobs, or fails with serialization_failure: each has a final
--- record that still stands, or a row in one of the places of unfinished jobs that is still there now. To lock
--- a row that was changed or deleted since the snapshot fails with 40001; one that another transaction is
--- about to change is skipped, for until that commits the snapshot is right. The locks are given back at once,
--- with the subtransaction: no claim and no end waits for the caller.
+-- Proves that an old snapshot shows the present of these jobs, or fails with serialization_failure: each
+-- has a final record that still stands, or a row in one of the tables of unfinished jobs that is still
+-- there now. A lock on a row that was changed or deleted since the snapshot fails with 40001. A row that
+-- another transaction is about to change is skipped: until that commits, the snapshot is right. The locks
+-- are released at once, with the subtransaction: no claim and no end waits for the caller.
 create or replace function tenure.keys_prove(p_job_ids uuid[]) returns void
 language plpgsql
 as $$
@@ -113,8 +141,12 @@ begin
     end if;
     select j.lane, -j.priority as rank, coalesce(a.next_due, j.due) as due into v_at
       from tenure.jobs j
-      left join lateral (select a.next_due from tenure.attempts a where a.job_id = j.job_id
-                          order by a.run desc limit 1) a on true
+      left join lateral (
+        select a.next_due
+          from tenure.attempts a
+         where a.job_id = j.job_id
+         order by a.run desc
+         limit 1) a on true
      where j.job_id = v_id;
     if exists (select from tenure.ready r
                 where r.lane = v_at.lane and r.rank = v_at.rank and r.due = v_at.due and r.job_id = v_id) then
@@ -124,7 +156,8 @@ begin
     elsif exists (select from tenure.delayed d
                    where d.lane = v_at.lane and d.due = v_at.due and d.job_id = v_id) then
       perform from tenure.delayed d
-        where d.lane = v_at.lane and d.due = v_at.due and d.job_id = v_id for share skip locked;
+        where d.lane = v_at.lane and d.due = v_at.due and d.job_id = v_id
+          for share skip locked;
     else
       raise exception using errcode = 'serialization_failure',
         message = format('The snapshot does not show where job %s is, which has the key.', v_id),
@@ -138,16 +171,18 @@ exception when raise_exception then
 end
 $$;
 
--- Refuses what only schedules and executions may say of a job.
+-- Refuses source systems and keys that are reserved for schedules and executions.
 create or replace function tenure.check_reserved(p_source_systems text[], p_keys text[]) returns void
 language plpgsql
 as $$
 begin
   if exists (select from unnest(p_source_systems) x (name) where x.name ^@ 'tenure.') then
-    perform tenure.refuse('name_invalid', 'The source system begins with "tenure.".', 'Those are the jobs of schedules and of executions.', 'Name your own system.');
+    perform tenure.refuse('name_invalid', 'The source system begins with "tenure.".',
+      'Those are the jobs of schedules and of executions.', 'Name your own system.');
   end if;
   if exists (select from unnest(p_keys) x (key) where x.key ~ '^step [0-9a-f]{8}-[0-9a-f-]{27} ') then
-    perform tenure.refuse('name_invalid', 'The key is that of a step.', 'Keys that begin with "step" and an execution are for steps.', 'Choose another key.');
+    perform tenure.refuse('name_invalid', 'The key is that of a step.',
+      'Keys that begin with "step" and an execution are for steps.', 'Choose another key.');
   end if;
 end
 $$;

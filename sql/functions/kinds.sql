@@ -1,5 +1,6 @@
--- Kind policies: what may happen to the jobs of a kind, whether any is claimed, and how many are held at once.
+-- Kinds: their policies, whether only plans make their jobs (governed kinds), and pausing them.
 
+-- Every policy of the caller's tenant.
 create or replace function tenure.kind_list() returns setof tenure.kinds
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -12,6 +13,7 @@ end
 $$;
 
 -- The policy in force for a kind, with every default filled in; known says whether it has one of its own.
+-- Refuses with kind_not_found when it has no policy and no lane.
 create or replace function tenure.kind_show(p_kind text) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -23,7 +25,8 @@ declare
 begin
   select k.* into v_kind from tenure.kinds k where k.tenant_id = v_tenant and k.kind = p_kind;
   v_known := found;
-  if not v_known and not exists (select from tenure.lanes l where l.tenant_id = v_tenant and l.kind = p_kind) then
+  if not v_known
+     and not exists (select from tenure.lanes l where l.tenant_id = v_tenant and l.kind = p_kind) then
     perform tenure.refuse('kind_not_found', format('There is no kind %L.', p_kind),
       'It has no policy, and no job of it was ever enqueued.',
       coalesce('Did you mean ' || tenure.nearest_word(p_kind, array(
@@ -35,27 +38,38 @@ begin
     'kind', p_kind, 'known', v_known,
     'executor', coalesce(v_kind.executor, 'external_worker'),
     'event_domain', coalesce(v_kind.event_domain, 'job'),
-    'attempts_max', coalesce(v_kind.attempts_max, tenure.setting_integer(v_tenant, 'queue.retry.max_attempts_default')),
-    'backoff_base_seconds', coalesce(v_kind.backoff_base_seconds, tenure.setting_integer(v_tenant, 'queue.retry.backoff_base_sec')),
-    'backoff_jitter_percent', coalesce(v_kind.backoff_jitter_percent, tenure.setting_integer(v_tenant, 'queue.retry.jitter_percent')),
-    'lease_seconds', coalesce(v_kind.lease_seconds, tenure.setting_integer(v_tenant, 'queue.lease.duration_sec')),
-    'lease_seconds_max', coalesce(v_kind.lease_seconds_max, tenure.setting_integer(v_tenant, 'queue.lease.duration_sec_max')),
+    'attempts_max', coalesce(v_kind.attempts_max,
+      tenure.setting_integer(v_tenant, 'queue.retry.max_attempts_default')),
+    'backoff_base_seconds', coalesce(v_kind.backoff_base_seconds,
+      tenure.setting_integer(v_tenant, 'queue.retry.backoff_base_sec')),
+    'backoff_jitter_percent', coalesce(v_kind.backoff_jitter_percent,
+      tenure.setting_integer(v_tenant, 'queue.retry.jitter_percent')),
+    'lease_seconds', coalesce(v_kind.lease_seconds,
+      tenure.setting_integer(v_tenant, 'queue.lease.duration_sec')),
+    'lease_seconds_max', coalesce(v_kind.lease_seconds_max,
+      tenure.setting_integer(v_tenant, 'queue.lease.duration_sec_max')),
     'renewals_max', v_kind.renewals_max,
     'run_timeout_seconds', v_kind.run_timeout_seconds,
-    'retention_seconds', coalesce(v_kind.retention_seconds, tenure.setting_integer(v_tenant, 'retention.succeeded_seconds')),
+    'retention_seconds', coalesce(v_kind.retention_seconds,
+      tenure.setting_integer(v_tenant, 'retention.succeeded_seconds')),
     'on_exhausted', coalesce(v_kind.on_exhausted, 'dead_letter'),
     'only_by_plan', coalesce(v_kind.only_by_plan, false),
     'waiting_without_plan', case when v_kind.only_by_plan then tenure.kind_unplanned(v_tenant, p_kind) end,
     'concurrency_max', v_kind.concurrency_max,
     'key_keep_seconds', v_kind.key_keep_seconds,
-    'catch_up', coalesce(v_kind.catch_up, case when v_kind.event_domain = 'agent' or exists (select from tenure.executors e where e.name = v_kind.executor and e.nature = 'agent') then 'none' else 'latest_only' end),
+    'catch_up', coalesce(v_kind.catch_up, case
+      when v_kind.event_domain = 'agent'
+        or exists (select from tenure.executors e where e.name = v_kind.executor and e.nature = 'agent')
+        then 'none'
+      else 'latest_only'
+    end),
     'paused_at', v_kind.paused_at, 'paused_by', v_kind.paused_by, 'pause_note', v_kind.pause_note,
     'description', coalesce(v_kind.description, ''),
     'updated_at', v_kind.updated_at, 'updated_by', v_kind.updated_by);
 end
 $$;
 
--- Refuses a policy object with a field that does not exist or a number out of range; the answer has whole
+-- Refuses a policy object with an unknown field or a number out of range. Returns the object with its whole
 -- numbers as integers.
 create or replace function tenure.check_kind_policy(p_policy jsonb) returns jsonb
 language plpgsql stable
@@ -106,7 +120,7 @@ begin
 end
 $$;
 
--- The policy of a kind with the fields of p_policy set; refused where the result makes no sense.
+-- The policy of a kind with the fields of p_policy set. Refuses a result that contradicts itself.
 create or replace function tenure.kind_merge(p_tenant_id integer, p_old tenure.kinds, p_policy jsonb)
 returns tenure.kinds
 language plpgsql stable
@@ -145,7 +159,7 @@ begin
       'A job keeps its key no longer than it is kept itself.',
       'Lower key_keep_seconds, or raise retention_seconds.');
   end if;
-  -- A new limit: held jobs count from now on, and so does what a claim under way brings (tenure.kind_settle).
+  -- A new limit: held jobs count from now on, and so do those of a claim in progress (tenure.kind_settle).
   v_new.limit_settles_at := case
     when v_new.concurrency_max is null then null
     when p_old.concurrency_max is null then 'infinity'
@@ -155,10 +169,9 @@ begin
   return v_new;
 end
 $$;
-
--- Sets the fields named in the policy object, keeps the others; null resets a field to the configuration.
--- A change of only_by_plan waits for a second admin where the tenant says so: the answer is then the pending
--- change, and nothing of the policy is in force before its approval.
+-- Sets the fields named in the policy object and keeps the others; null resets a field to the configuration.
+-- Where the tenant requires it, a change of only_by_plan waits for a second admin: the answer is then the
+-- pending change, and nothing of the policy is in force before its approval.
 create or replace function tenure.kind_set(p_kind text, p_policy jsonb default '{}',
   p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
@@ -172,7 +185,7 @@ begin
   perform tenure.check_name('kind', p_kind);
   p_policy := tenure.check_kind_policy(p_policy);
   if p_policy ? 'only_by_plan' then
-    -- Before the row, as governance_change locks.
+    -- Locked before the row, in the order of governance_change.
     perform tenure.config_lock(v_caller.tenant_id);
   end if;
   select k.* into v_old from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = p_kind;
@@ -187,7 +200,7 @@ begin
 end
 $$;
 
--- Puts a policy into force. p_policy went through tenure.check_kind_policy.
+-- Puts a policy into force. Callers check p_policy with tenure.check_kind_policy first.
 create or replace function tenure.kind_write(p_tenant_id integer, p_now timestamptz, p_author text,
   p_on_behalf_of text, p_kind text, p_policy jsonb) returns void
 language plpgsql
@@ -196,7 +209,8 @@ declare
   v_old tenure.kinds;
   v_new tenure.kinds;
 begin
-  select k.* into v_old from tenure.kinds k
+  select k.* into v_old
+    from tenure.kinds k
    where k.tenant_id = p_tenant_id and k.kind = p_kind
      for update;
   v_new := tenure.kind_merge(p_tenant_id, v_old, p_policy);
@@ -231,17 +245,19 @@ begin
         key_keep_seconds = excluded.key_keep_seconds,
         only_by_plan = excluded.only_by_plan;
   if v_old.concurrency_max is null and v_new.concurrency_max is not null then
-    -- In the order of ids, as ends lock them.
-    update tenure.active a set limited = true
+    -- In the order of ids, in which ends lock them too.
+    update tenure.active a
+       set limited = true
      where a.job_id in (
-       select h.job_id from tenure.active h
+       select h.job_id
+         from tenure.active h
         where not h.limited
           and h.lane = any (array(
             select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind))
         order by h.job_id
           for no key update);
   end if;
-  -- There may be more room than before.
+  -- More jobs may be claimable than before.
   if v_old.concurrency_max is not null and (tenure.tuning(p_tenant_id)).notify_open then
     perform tenure.lane_wake(array(
       select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind), p_now);
@@ -256,8 +272,8 @@ begin
     jsonb_build_object('kind', p_kind, 'set', p_policy));
 end
 $$;
-
--- Whether the value changes only_by_plan. Refuses what it cannot be, and an agent who would change it.
+-- Whether the value changes only_by_plan. Refuses a value that is not boolean or null, and a change by an
+-- agent.
 create or replace function tenure.check_governing(
   p_caller tenure.caller_identity, p_value jsonb, p_old boolean) returns boolean
 language plpgsql stable
@@ -292,8 +308,8 @@ as $$
     select from tenure.kinds k where k.tenant_id = p_tenant_id and k.kind = p_kind and k.only_by_plan)
 $$;
 
--- Refuses to repeat by hand a job of a governed kind that is not the step of an execution: it was enqueued
--- before the kind was governed. It stays and may run, but no more often than it would by itself.
+-- Refuses to repeat by hand a job of a governed kind that is not the step of an execution. Such a job was
+-- enqueued before the kind was governed: it stays and may run, but only with the attempts it already has.
 create or replace function tenure.check_repeatable(p_tenant_id integer, p_kind text) returns void
 language plpgsql stable
 as $$
@@ -304,8 +320,8 @@ begin
 end
 $$;
 
--- How many jobs of a governed kind wait that no plan has made, counted up to 1000: those that were enqueued
--- before. Steps wait in lanes of their own, which have a shortest lease.
+-- The number of waiting jobs of a governed kind that no plan made, that is, that were enqueued before the
+-- kind was governed; counted up to 1000. Steps wait in lanes of their own, which have a shortest lease.
 create or replace function tenure.kind_unplanned(p_tenant_id integer, p_kind text) returns integer
 language sql stable
 as $$
@@ -319,9 +335,10 @@ as $$
            limit 1000) x
 $$;
 
--- Pauses a kind: its jobs are enqueued and wait, none is claimed; what is held goes on, and a claim that had begun may still bring some. Pausing what is paused keeps
--- who did it first.
-create or replace function tenure.kind_pause(p_kind text, p_note text default null, p_on_behalf_of text default null) returns jsonb
+-- Pauses a kind: its jobs are enqueued and wait, but none is claimed. Held jobs go on, and a claim that had
+-- begun may still take some. Pausing a paused kind changes nothing and keeps who paused it first.
+create or replace function tenure.kind_pause(
+  p_kind text, p_note text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -330,7 +347,7 @@ begin
 end
 $$;
 
--- Lets the jobs of a paused kind be claimed again. Resuming what is not paused is no error.
+-- Lets the jobs of a paused kind be claimed again. Resuming a kind that is not paused is not an error.
 create or replace function tenure.kind_resume(p_kind text, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -340,8 +357,9 @@ begin
 end
 $$;
 
--- Pauses or resumes. A kind that has only ever been enqueued gets a policy of defaults to carry the mark.
-create or replace function tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text) returns jsonb
+-- Pauses or resumes a kind. A kind without a policy gets one of defaults to hold the mark.
+create or replace function tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text)
+returns jsonb
 language plpgsql
 as $$
 declare
@@ -355,38 +373,28 @@ begin
     perform tenure.check_name('note', p_note);
   end if;
   perform tenure.kind_show(p_kind);
-  insert into tenure.kinds (tenant_id, kind, updated_at, updated_by) values (v_caller.tenant_id, p_kind, v_now, v_caller.principal) on conflict (tenant_id, kind) do nothing;
-  select k.paused_at into v_paused from tenure.kinds k where k.tenant_id = v_caller.tenant_id and k.kind = p_kind for update;
+  insert into tenure.kinds (tenant_id, kind, updated_at, updated_by)
+  values (v_caller.tenant_id, p_kind, v_now, v_caller.principal)
+  on conflict (tenant_id, kind) do nothing;
+  select k.paused_at into v_paused
+    from tenure.kinds k
+   where k.tenant_id = v_caller.tenant_id and k.kind = p_kind
+     for update;
   if (v_paused is not null) <> v_pause then
     update tenure.kinds k
-       set paused_at = case when v_pause then v_now end, paused_by = case when v_pause then v_caller.principal end, pause_note = case when v_pause then nullif(p_note, '') end
+       set paused_at = case when v_pause then v_now end,
+           paused_by = case when v_pause then v_caller.principal end,
+           pause_note = case when v_pause then nullif(p_note, '') end
      where k.tenant_id = v_caller.tenant_id and k.kind = p_kind;
-    perform tenure.emit(v_now, v_caller.tenant_id, case when v_pause then 'kind.paused' else 'kind.resumed' end, v_caller.principal, p_on_behalf_of, p_kind,
+    perform tenure.emit(v_now, v_caller.tenant_id,
+      case when v_pause then 'kind.paused' else 'kind.resumed' end,
+      v_caller.principal, p_on_behalf_of, p_kind,
       jsonb_build_object('kind', p_kind, 'note', nullif(p_note, '')));
     if not v_pause and (tenure.tuning(v_caller.tenant_id)).notify_open then
-      perform tenure.lane_wake(array(select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind), v_now);
+      perform tenure.lane_wake(array(
+        select l.lane from tenure.lanes l where l.tenant_id = v_caller.tenant_id and l.kind = p_kind), v_now);
     end if;
   end if;
   return tenure.kind_show(p_kind);
 end
-$$;
-
--- The word of the list that was probably meant; null where none is near.
-create or replace function tenure.nearest_word(p_word text, p_words text[]) returns text
-language sql immutable parallel safe
-as $$
-  select n.word
-    from (select w.word, tenure.word_distance(w.word, p_word) as distance from unnest(p_words) w (word)) n
-   where n.distance <= (length(p_word) + 1) / 2
-   order by n.distance, n.word limit 1
-$$;
-
--- How unlike two words are: letters of one that are missing in the other. Enough to name the nearest.
-create or replace function tenure.word_distance(p_a text, p_b text) returns integer
-language sql immutable parallel safe
-as $$
-  with a as (select substr(lower(p_a), n, 2) as pair from generate_series(1, greatest(length(p_a) - 1, 1)) n),
-       b as (select substr(lower(p_b), n, 2) as pair from generate_series(1, greatest(length(p_b) - 1, 1)) n)
-  select ((select count(*) from a where a.pair not in (select b.pair from b))
-        + (select count(*) from b where b.pair not in (select a.pair from a)))::integer
 $$;

@@ -1,8 +1,8 @@
--- Lanes: one waiting line per tenant, kind, executor and shortest lease. Transactions that could not see each
--- other's lane have made twins of it; a look-up takes the one that it sees, the lowest where it sees several.
+-- Lanes: one queue per tenant, kind, executor and shortest lease. Transactions that could not see each
+-- other's lane may have made twins of it; a look-up takes the lowest that it sees.
 
--- Makes sure that the lane of a kind stands, and answers its number. Surfaces call it in a transaction of its own before they enqueue
--- into a new lane; a first enqueue makes the lane too.
+-- Makes the lane of a kind if it is missing, and returns its number. Surfaces call it in a transaction of its
+-- own before they enqueue into a new lane; a first enqueue makes the lane too.
 create or replace function tenure.lane_open(p_kind text, p_executor text default null) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -17,10 +17,12 @@ begin
 end
 $$;
 
--- Which executor a job of this kind is for; refuses what no lane is made for. Writes nothing. p_of: whose kind it is, where there are several.
--- Every path that makes a job of a governed kind (only_by_plan) comes by here, and all but that of a step are
--- refused: enqueue_alike and enqueue_lanes pass kinds that are not governed by, all others ask for each job.
-create or replace function tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text default '') returns text
+-- The executor of a job of this kind; refuses a job that no lane is made for. Writes nothing. p_of: appended
+-- to a name in a refusal, to say where it is used.
+-- Every path that makes a job of a governed kind (only_by_plan) calls this, and all but that of a step are
+-- refused: enqueue_alike and enqueue_lanes skip it only for kinds that are not governed.
+create or replace function tenure.lane_check(
+  p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text default '') returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -30,17 +32,23 @@ declare
 begin
   perform tenure.check_name('kind', p_kind);
   if p_caller.kinds is not null and (p_kind = any (p_caller.kinds)) is not true then
-    perform tenure.refuse('kind_not_allowed', format('%s may not work with the kind %s%s.', p_caller.principal, p_kind, p_of),
-      format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')), 'Use one of these, or ask an admin for a wider binding.');
+    perform tenure.refuse('kind_not_allowed',
+      format('%s may not work with the kind %s%s.', p_caller.principal, p_kind, p_of),
+      format('It is bound to: %s.', array_to_string(p_caller.kinds, ', ')),
+      'Use one of these, or ask an admin for a wider binding.');
   end if;
   select k.executor, k.only_by_plan into v_executor, v_governed
-    from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind;
+    from tenure.kinds k
+   where k.tenant_id = p_caller.tenant_id and k.kind = p_kind;
   if not found and (tenure.setting(p_caller.tenant_id, 'queue.kind.strict'))::boolean then
     perform tenure.refuse('kind_unknown', format('The kind %L%s has no policy.', p_kind, p_of),
       format('Strict mode (queue.kind.strict) takes only kinds with one. The nearest are: %s.', coalesce((
         select string_agg(n.kind, ', ')
-          from (select k.kind from tenure.kinds k where k.tenant_id = p_caller.tenant_id
-                 order by tenure.word_distance(k.kind, p_kind), k.kind limit 3) n), 'none')),
+          from (select k.kind
+                  from tenure.kinds k
+                 where k.tenant_id = p_caller.tenant_id
+                 order by tenure.word_distance(k.kind, p_kind), k.kind
+                 limit 3) n), 'none')),
       'Correct the name, or set a policy with tenure.kind_set(kind, policy).');
   end if;
   if v_governed and p_caller.scope is distinct from 'execution' then
@@ -52,7 +60,7 @@ begin
 end
 $$;
 
--- The shortest lease of the lane for a step that needs a lease of this length: few values, and so few lanes.
+-- The shortest lease of the lane for a step that needs a lease of this length. Few values keep the lanes few.
 create or replace function tenure.lease_floor(p_seconds integer) returns integer
 language sql immutable parallel safe
 as $$
@@ -88,16 +96,17 @@ begin
     from tenure.lanes l
    where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor
      and l.lease_seconds_min = p_floor
-   order by l.twin limit 1;
+   order by l.twin
+   limit 1;
   if found then
     return v_lane;
   end if;
   v_lane := tenure.lane_make(p_caller.tenant_id, p_kind, v_executor, p_floor);
   if (tenure.tuning(p_caller.tenant_id)).notify_open then
-    -- A worker that is parked on another lane of the kind does not know this one: it looks again, and finds
-    -- it.
+    -- A worker that is parked on another lane of the kind does not know this one: it must look again.
     perform tenure.lane_wake(array(
-      select l.lane from tenure.lanes l
+      select l.lane
+        from tenure.lanes l
        where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor
          and l.lane <> v_lane),
       tenure.now());
@@ -106,9 +115,9 @@ begin
 end
 $$;
 
--- Makes a lane. Where another transaction is making the same one, or has made it unseen by the caller's
--- snapshot, it is a twin: no enqueue waits long for a transaction that stays open, and no two wait for each
--- other.
+-- Makes a lane. If another transaction is making the same one, or has made it after the
+-- caller's snapshot, the new lane is a twin: an enqueue never waits long for an open
+-- transaction, and no two wait for each other.
 create or replace function tenure.lane_make(
   p_tenant_id integer, p_kind text, p_executor text, p_floor integer) returns integer
 language plpgsql
@@ -127,8 +136,7 @@ begin
 end
 $$;
 
--- Makes the lane that all use, or answers with the one that was made meanwhile; null if it cannot tell in 100
--- ms.
+-- Makes the lane that all use, or returns the one made meanwhile; null if it cannot tell within 100 ms.
 create or replace function tenure.lane_try(
   p_tenant_id integer, p_kind text, p_executor text, p_floor integer) returns integer
 language plpgsql
@@ -147,7 +155,8 @@ begin
       from tenure.lanes l
      where l.tenant_id = p_tenant_id and l.kind = p_kind and l.executor = p_executor
        and l.lease_seconds_min = p_floor
-     order by l.twin limit 1;
+     order by l.twin
+     limit 1;
   end if;
   return v_lane;
 exception when lock_not_available or deadlock_detected or serialization_failure then
@@ -169,18 +178,21 @@ declare
   v_lanes    integer[];
   v_row      record;
 begin
-  -- Nearly always a batch is of one kind.
+  -- Most batches are of one kind.
   if p_executors is null and p_floors is null and p_kinds[1] = all (p_kinds) then
     select k.executor, k.only_by_plan into v_executor, v_governed
-      from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
+      from tenure.kinds k
+     where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
     if (found or not p_tuning.strict_kinds) and v_governed is not true then
       select l.lane into v_lane
         from tenure.lanes l
        where l.tenant_id = p_caller.tenant_id and l.kind = p_kinds[1] and l.lease_seconds_min = 0
          and l.executor = coalesce(v_executor, 'external_worker')
-       order by l.twin limit 1;
+       order by l.twin
+       limit 1;
     end if;
-    return array_fill(coalesce(v_lane, tenure.lane_ensure(p_caller, p_kinds[1], null)), array[cardinality(p_kinds)]);
+    return array_fill(
+      coalesce(v_lane, tenure.lane_ensure(p_caller, p_kinds[1], null)), array[cardinality(p_kinds)]);
   end if;
   for v_row in
     select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor,
@@ -206,23 +218,33 @@ begin
              and l.executor = coalesce(t.executor, k.executor, 'external_worker')
            order by t.n, l.twin) x;
   if cardinality(v_lanes) < cardinality(p_kinds) then
-    -- A policy moved a kind to another executor between the two looks.
-    perform tenure.refuse('busy_try_again', 'The policy of a kind changed meanwhile.', 'Its executor, and so its lane, is another one now.', 'Enqueue again.');
+    -- A policy moved a kind to another executor between the two queries.
+    perform tenure.refuse('busy_try_again', 'The policy of a kind changed meanwhile.',
+      'Its executor, and so its lane, is another one now.', 'Enqueue again.');
   end if;
   return v_lanes;
 end
 $$;
 
--- Marks lanes whose jobs have a limit on a run: committed with the first such job, so that no claim sees the one without the other.
+-- Marks lanes whose jobs have a limit on a run. It is committed with the first such job, so that no
+-- claim sees the job without the mark.
 create or replace function tenure.lane_time(p_lanes integer[]) returns void
 language sql
 as $$
-  update tenure.lanes l set timed = true
-   where l.lane in (select n.lane from tenure.lanes n where n.lane = any (p_lanes) and not n.timed order by n.lane for no key update)
+  update tenure.lanes l
+     set timed = true
+   where l.lane in (
+     select n.lane
+       from tenure.lanes n
+      where n.lane = any (p_lanes) and not n.timed
+      order by n.lane
+        for no key update)
 $$;
 
--- Moves what has become due from delayed to ready, oldest first, bounded. Its own statement, before the pick.
-create or replace function tenure.lane_promote(p_lanes integer[], p_now timestamptz, p_rows_max integer) returns integer
+-- Moves due jobs from delayed to ready, oldest first, at most p_rows_max per lane. A claim calls it as a
+-- statement of its own, before it picks.
+create or replace function tenure.lane_promote(p_lanes integer[], p_now timestamptz, p_rows_max integer)
+returns integer
 language plpgsql
 as $$
 declare
@@ -231,11 +253,22 @@ declare
   v_rows  integer;
   v_ranks integer[];
 begin
-  for v_lane in select x.lane from unnest(p_lanes) x (lane) where exists (select from tenure.delayed d where d.lane = x.lane and d.due <= p_now) loop
+  for v_lane in
+    select x.lane
+      from unnest(p_lanes) x (lane)
+     where exists (select from tenure.delayed d where d.lane = x.lane and d.due <= p_now)
+  loop
     with picked as materialized (
-      select d.ctid from tenure.delayed d where d.lane = v_lane and d.due <= p_now order by d.due, d.job_id limit p_rows_max for update skip locked
+      select d.ctid
+        from tenure.delayed d
+       where d.lane = v_lane and d.due <= p_now
+       order by d.due, d.job_id
+       limit p_rows_max
+         for update skip locked
     ), taken as (
-      delete from tenure.delayed d where d.ctid = any (array(select p.ctid from picked p)) returning d.lane, d.rank, d.due, d.job_id, d.state, d.run, d.attempts, d.deadline
+      delete from tenure.delayed d
+       where d.ctid = any (array(select p.ctid from picked p))
+      returning d.lane, d.rank, d.due, d.job_id, d.state, d.run, d.attempts, d.deadline
     ), put as (
       insert into tenure.ready (lane, rank, due, job_id, state, run, attempts, deadline)
       select t.lane, t.rank, t.due, t.job_id, t.state, t.run, t.attempts, t.deadline from taken t
@@ -251,20 +284,32 @@ begin
 end
 $$;
 
--- Takes what is past its deadline out of the waiting lines, bounded, and settles it. Before the pick, which passes over what is left.
-create or replace function tenure.lane_lapse(p_lanes integer[], p_now timestamptz, p_rows_max integer, p_actor text) returns void
+-- Takes jobs past their deadline out of ready, at most p_rows_max, and settles them. A claim calls it
+-- before it picks; its pick passes over those that are left.
+create or replace function tenure.lane_lapse(
+  p_lanes integer[], p_now timestamptz, p_rows_max integer, p_actor text) returns void
 language plpgsql
 as $$
 declare
   v_late tenure.run_end[];
 begin
   with late as materialized (
-    select r.ctid from tenure.ready r where r.deadline <= p_now and r.lane = any (p_lanes) order by r.deadline limit p_rows_max for update skip locked
+    select r.ctid
+      from tenure.ready r
+     where r.deadline <= p_now and r.lane = any (p_lanes)
+     order by r.deadline
+     limit p_rows_max
+       for update skip locked
   ), gone as (
-    delete from tenure.ready r where r.ctid = any (array(select l.ctid from late l)) returning r.job_id, r.lane, r.run, r.attempts, r.due, r.deadline
+    delete from tenure.ready r
+     where r.ctid = any (array(select l.ctid from late l))
+    returning r.job_id, r.lane, r.run, r.attempts, r.due, r.deadline
   )
-  select array_agg((g.job_id, n.tenant_id, g.lane, g.run + 1, g.attempts, null, null, null, null, g.due, null, null, null, 'deadline_passed', 'deadline_passed', 'deadline',
-           format('The deadline %s passed before the job started.', g.deadline), null, null, null, null)::tenure.run_end)
+  select array_agg((
+           g.job_id, n.tenant_id, g.lane, g.run + 1, g.attempts, null, null, null, null, g.due,
+           null, null, null, 'deadline_passed', 'deadline_passed', 'deadline',
+           format('The deadline %s passed before the job started.', g.deadline),
+           null, null, null, null)::tenure.run_end)
     into v_late
     from gone g
     cross join lateral (select n.tenant_id from tenure.lanes n where n.lane = g.lane limit 1) n;
@@ -274,10 +319,10 @@ begin
 end
 $$;
 
--- A transaction with tenure.notify = off wakes none: one that has notified cannot be prepared (two-phase
--- commit).
--- Wakes the workers parked on a lane, once: whoever wakes them takes the park away, and a worker that finds nothing parks again. Nobody parked, nobody notified: a
--- notification on every enqueue would serialise all commits.
+-- Wakes the workers parked on these lanes, once: waking removes the park, and a worker that finds
+-- nothing parks again. A lane without parked workers is not notified: a notification on every enqueue
+-- would serialise all commits. A transaction with tenure.notify = off wakes none: one that has notified
+-- cannot be prepared (two-phase commit).
 create or replace function tenure.lane_wake(p_lanes integer[], p_now timestamptz) returns void
 language plpgsql
 as $$
@@ -287,18 +332,27 @@ begin
   if current_setting('tenure.notify', true) = 'off' then
     return;
   end if;
-  -- An old snapshot may not show a park that stands, and must not meet one that has changed.
+  -- An old snapshot may miss a park, and would fail on one that has changed.
   if current_setting('transaction_isolation') <> 'read committed' then
     perform pg_notify('tenure_lane', x.lane::text) from unnest(p_lanes) x (lane);
     return;
   end if;
-  select array_agg(l.lane) into v_lanes from tenure.lanes l where l.lane = any (p_lanes) and l.parked_until > p_now;
+  select array_agg(l.lane) into v_lanes
+    from tenure.lanes l
+   where l.lane = any (p_lanes) and l.parked_until > p_now;
   if v_lanes is null then
     return;
   end if;
   perform pg_notify('tenure_lane', x.lane::text) from unnest(v_lanes) x (lane);
-  -- Only those that are notified lose their park. Who has the row wakes them too, but nobody knows when that commits: the notification is sent in any case.
-  update tenure.lanes l set parked_until = null
-   where l.lane in (select k.lane from tenure.lanes k where k.lane = any (v_lanes) order by k.lane for no key update skip locked);
+  -- Only lanes that are notified lose their park. A transaction that has locked a row wakes its workers
+  -- too, but may commit late: the notification is sent in any case.
+  update tenure.lanes l
+     set parked_until = null
+   where l.lane in (
+     select k.lane
+       from tenure.lanes k
+      where k.lane = any (v_lanes)
+      order by k.lane
+        for no key update skip locked);
 end
 $$;

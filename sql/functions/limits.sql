@@ -1,4 +1,4 @@
--- Every limit has a name. The same names, in upper case, stand in crates/core/src/limits.rs; a test compares them.
+-- Every limit has a name. crates/core/src/limits.rs has the same names in upper case; a test compares them.
 
 create or replace function tenure.limit_of(p_name text) returns bigint
 language sql immutable parallel safe

@@ -1,6 +1,6 @@
--- Names, references and numbers as callers give them.
+-- Checks of names, words and numbers that callers give, and the ids of jobs.
 
--- True when nothing in the text can be seen: white space of any script, zero-width characters, or nothing at all.
+-- True when the text is null, empty, or has only white space of any script and zero-width characters.
 create or replace function tenure.is_blank(p_text text) returns boolean
 language sql immutable parallel safe
 as $$
@@ -45,12 +45,12 @@ begin
 end
 $$;
 
--- The names under which the database signs what it does without a caller.
+-- The names with which the database signs what it does without a caller.
 create or replace function tenure.reserved_actors() returns text[]
 language sql immutable parallel safe
 as $$ select array['execution', 'migrate', 'policy', 'reaper', 'relay', 'retention', 'scheduler'] $$;
 
--- Refuses a name of a caller under which the database itself signs.
+-- Refuses a caller's name that is reserved for the database itself.
 create or replace function tenure.check_actor(p_what text, p_name text) returns void
 language plpgsql
 as $$
@@ -65,19 +65,23 @@ end
 $$;
 
 -- Refuses a number outside its bounds, naming them.
-create or replace function tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) returns void
+create or replace function tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint)
+returns void
 language plpgsql
 as $$
 begin
   if p_value is null or p_value < p_min or p_value > p_max then
-    perform tenure.refuse('number_out_of_range', format('%s is %s.', p_what, coalesce(p_value::text, 'missing')),
-      format('It must lie between %s and %s.', p_min, p_max), 'Give a number within these bounds.');
+    perform tenure.refuse('number_out_of_range',
+      format('%s is %s.', p_what, coalesce(p_value::text, 'missing')),
+      format('It must lie between %s and %s.', p_min, p_max),
+      'Give a number within these bounds.');
   end if;
 end
 $$;
 
 -- Refuses a word that is not one of the list, naming the list.
-create or replace function tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) returns void
+create or replace function tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[])
+returns void
 language plpgsql
 as $$
 begin
@@ -88,12 +92,34 @@ begin
 end
 $$;
 
--- Cuts a text to so many bytes without breaking a character.
+-- The word of the list that is nearest to p_word; null when none is near.
+create or replace function tenure.nearest_word(p_word text, p_words text[]) returns text
+language sql immutable parallel safe
+as $$
+  select n.word
+    from (select w.word, tenure.word_distance(w.word, p_word) as distance
+            from unnest(p_words) w (word)) n
+   where n.distance <= (length(p_word) + 1) / 2
+   order by n.distance, n.word
+   limit 1
+$$;
+
+-- The distance of two words: the number of pairs of letters of each that are missing in the other.
+create or replace function tenure.word_distance(p_a text, p_b text) returns integer
+language sql immutable parallel safe
+as $$
+  with a as (select substr(lower(p_a), n, 2) as pair from generate_series(1, greatest(length(p_a) - 1, 1)) n),
+       b as (select substr(lower(p_b), n, 2) as pair from generate_series(1, greatest(length(p_b) - 1, 1)) n)
+  select ((select count(*) from a where a.pair not in (select b.pair from b))
+        + (select count(*) from b where b.pair not in (select a.pair from a)))::integer
+$$;
+
+-- Cuts a text to p_bytes_max bytes without breaking a character.
 create or replace function tenure.cut_text(p_text text, p_bytes_max integer) returns text
 language sql immutable parallel safe
 as $$
   select case
-    -- Null is asked for first: it would go through the lengths one by one.
+    -- Null first: otherwise it would go through the lengths one by one.
     when p_text is null or octet_length(p_text) <= p_bytes_max then p_text
     else left(p_text, (
       select max(n)
@@ -118,13 +144,15 @@ begin
         return p_name::integer;
       end if;
       perform tenure.refuse('priority_unknown', format('The priority %L is not known.', p_name),
-        'A priority is urgent (100), normal (0), bulk (-100) or a whole number between -32767 and 32767; higher is sooner.', 'Use one of these.');
+        'A priority is urgent (100), normal (0), bulk (-100) or a whole number between -32767 and 32767; '
+          'higher is sooner.',
+        'Use one of these.');
   end case;
   return null;
 end
 $$;
 
--- A time-ordered id (UUID version 7): milliseconds, then microseconds within the millisecond, then randomness.
+-- A time-ordered id (UUID version 7): milliseconds, microseconds within the millisecond, then random bits.
 create or replace function tenure.new_id(p_at timestamptz) returns uuid
 language sql volatile parallel safe
 as $$
@@ -133,7 +161,9 @@ as $$
       overlay(
         uuid_send(gen_random_uuid())
         placing substring(int8send(floor(extract(epoch from p_at) * 1000)::bigint) from 3) from 1 for 6)
-      placing substring(int8send(28672 + ((extract(microseconds from p_at)::bigint % 1000) * 4096 / 1000)) from 7) from 7 for 2),
+      placing substring(
+        int8send(28672 + ((extract(microseconds from p_at)::bigint % 1000) * 4096 / 1000))
+        from 7) from 7 for 2),
     'hex')::uuid
 $$;
 
@@ -141,12 +171,14 @@ $$;
 create or replace function tenure.id_floor(p_at timestamptz) returns uuid
 language sql immutable parallel safe
 as $$
-  select (lpad(to_hex(floor(extract(epoch from p_at) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid
+  select (
+    lpad(to_hex(floor(extract(epoch from p_at) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid
 $$;
 
--- When a version 7 id says it was made.
+-- The time in a version 7 id.
 create or replace function tenure.id_time(p_id uuid) returns timestamptz
 language sql immutable parallel safe
 as $$
-  select to_timestamp(('x' || lpad(left(replace(p_id::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)
+  select to_timestamp(
+    ('x' || lpad(left(replace(p_id::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)
 $$;

@@ -1,11 +1,13 @@
--- Offers: an idle worker's free slot, and the job that is handed to it.
+-- Offers: a free slot of an idle worker, and the job that an enqueue hands to it.
 
--- Offers a slot for each token, one to a lane: lanes of these kinds that have no limit, are not paused and do not stand offered on this channel already. Answers which
--- token stands for which lane, since when, and for what lease; those left over offer nothing. The worker listens on the channel, whose name nobody else knows, and holds the lock
--- tenure.offer_lock(channel) on that connection: when it dies, so does the offer.
+-- Offers a slot for each token, one to a lane: lanes of these kinds that have no limit, are not paused and
+-- are not yet offered on this channel. Returns the lane of each token, since when, and the lease; tokens
+-- left over offer nothing. The worker listens on the channel, whose name is a secret of its own, and holds
+-- the lock tenure.offer_lock(channel) on that connection: when the worker dies, so does the offer.
 create or replace function tenure.slot_offer(
-  p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer)
-  returns table (token uuid, lane integer, at timestamptz, lease_seconds integer)
+  p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer,
+  p_seconds integer)
+returns table (token uuid, lane integer, at timestamptz, lease_seconds integer)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -16,35 +18,44 @@ declare
   v_terms  record;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
-  perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, greatest(cardinality(p_tokens), 1), p_lease_seconds, 'started');
+  perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, greatest(cardinality(p_tokens), 1),
+    p_lease_seconds, 'started');
   perform tenure.check_number('The time of an offer', p_seconds, 1, tenure.limit_of('offer_seconds_max'));
   if (p_channel ~ '^tenure_hand_[0-9a-f]{32}$') is not true then
-    perform tenure.refuse('name_invalid', 'This is no channel for offers.', 'Its name is a secret: tenure_hand_ and 32 random hexadecimal digits.', 'Make one, for this worker alone.');
+    perform tenure.refuse('name_invalid', 'This is no channel for offers.',
+      'Its name is a secret: tenure_hand_ and 32 random hexadecimal digits.',
+      'Make one, for this worker alone.');
   end if;
   if v_tuning.worker_open is not true or v_tuning.notify_open is not true then
     return;
   end if;
   v_terms := tenure.claim_lanes(v_caller, v_tuning, p_executor, p_kinds, p_lease_seconds, false);
   return query
-    insert into tenure.offers as o (token, lane, tenant_id, owner, executor, principal, channel, lease_seconds, until)
-    select k.token, x.lane, v_caller.tenant_id, p_worker, x.executor, v_caller.principal, p_channel, x.lease_seconds, v_now + make_interval(secs => p_seconds)
+    insert into tenure.offers as o (token, lane, tenant_id, owner, executor, principal, channel,
+      lease_seconds, until)
+    select k.token, x.lane, v_caller.tenant_id, p_worker, x.executor, v_caller.principal, p_channel,
+           x.lease_seconds, v_now + make_interval(secs => p_seconds)
       from (select t.lane, t.executor, t.lease_seconds, row_number() over (order by t.lane) as n
-              from unnest(v_terms.lanes, v_terms.executors, v_terms.lease_seconds, v_terms.limits) t (lane, executor, lease_seconds, most)
+              from unnest(v_terms.lanes, v_terms.executors, v_terms.lease_seconds, v_terms.limits)
+                     t (lane, executor, lease_seconds, most)
              where t.most is null
                -- The jobs of steps are not handed over.
-               and not exists (select from tenure.lanes n where n.lane = t.lane and n.lease_seconds_min > 0)
-               and not exists (select from tenure.offers s where s.lane = t.lane and s.channel = p_channel and s.until > v_now)) x
+               and not exists (
+                 select from tenure.lanes n where n.lane = t.lane and n.lease_seconds_min > 0)
+               and not exists (
+                 select from tenure.offers s
+                  where s.lane = t.lane and s.channel = p_channel and s.until > v_now)) x
       join (select u.token, row_number() over (order by u.n) as n
               from unnest(p_tokens) with ordinality u (token, n)
-             -- A token that holds something is no new one.
+             -- A token that holds a job is not new.
              where not exists (select from tenure.leases l where l.token = u.token)) k on k.n = x.n
     on conflict do nothing
     returning o.token, o.lane, v_now, o.lease_seconds;
 end
 $$;
 
--- Takes offers back, and answers with those that stand no more and brought nothing. Of the others, tenure.job_held(token) tells the job, now or as soon as whoever took
--- it has committed.
+-- Withdraws offers, and returns the tokens that have no offer any more and brought no job. For the others,
+-- tenure.job_held(token) shows the job, now or as soon as the transaction that took the offer has committed.
 create or replace function tenure.slot_withdraw(p_tokens uuid[]) returns uuid[]
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -55,36 +66,51 @@ declare
 begin
   with gone as (
     delete from tenure.offers o
-     where o.token in (select s.token from tenure.offers s where s.token = any (p_tokens) and s.tenant_id = v_tenant order by s.token for update skip locked)
+     where o.token in (
+       select s.token
+         from tenure.offers s
+        where s.token = any (p_tokens) and s.tenant_id = v_tenant
+        order by s.token
+          for update skip locked)
     returning o.token
   )
   select coalesce(array_agg(g.token), '{}') into v_tokens from gone g;
-  -- A new statement. What is neither an offer nor a lease never was one, or is over.
+  -- A new statement. A token with neither an offer nor a lease never had one, or it has ended.
   return array(
-    select t.token from unnest(p_tokens) t (token)
+    select t.token
+      from unnest(p_tokens) t (token)
      where t.token = any (v_tokens)
-        or (not exists (select from tenure.offers o where o.token = t.token) and not exists (select from tenure.leases l where l.token = t.token)));
+        or (not exists (select from tenure.offers o where o.token = t.token)
+            and not exists (select from tenure.leases l where l.token = t.token)));
 end
 $$;
 
--- Removes the offers of these tenants that ended at this time: none but those that an enqueue is about to take.
+-- Removes the offers of these tenants that ended by p_until. An offer that an enqueue is about to take is
+-- passed over.
 create or replace function tenure.offers_end(p_tenants integer[], p_until timestamptz) returns void
 language sql
 as $$
   delete from tenure.offers o
-   where o.token in (select s.token from tenure.offers s where s.until <= p_until and s.tenant_id = any (p_tenants) order by s.token for update skip locked)
+   where o.token in (
+     select s.token
+       from tenure.offers s
+      where s.until <= p_until and s.tenant_id = any (p_tenants)
+      order by s.token
+        for update skip locked)
 $$;
 
--- The number of the lock that a worker holds while it hears its channel.
+-- The number of the lock that a worker holds while it listens on its channel.
 create or replace function tenure.offer_lock(p_channel text) returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_channel, 0) $$;
 
--- Hands a job that was just made, and waits nowhere yet, to an idle worker, held and started. Says whether there was one. What the worker needs to know goes along if it fits
--- into a notification; otherwise it asks for what the token holds.
+-- Hands a new job, which waits in no table yet, to an idle worker, held and started. Returns whether there
+-- was such a worker. The notification carries the job if it fits; otherwise the worker asks what the token
+-- holds.
 create or replace function tenure.job_hand(
-  p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text, p_due timestamptz, p_attempts_max integer,
-  p_run_timeout_seconds integer, p_renewals_max integer) returns boolean
+  p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text,
+  p_due timestamptz, p_attempts_max integer, p_run_timeout_seconds integer, p_renewals_max integer)
+returns boolean
 language plpgsql
 as $$
 declare
@@ -95,27 +121,38 @@ declare
   v_told      text;
   v_text      text;
 begin
-  -- An older snapshot would stumble over an offer that is gone; a kind with a limit is claimed under its lock.
+  -- An older snapshot would fail on an offer that is gone; a kind with a limit is claimed under its lock.
   if current_setting('transaction_isolation') <> 'read committed'
      or current_setting('tenure.notify', true) = 'off'
-     or exists (select from tenure.kinds k where k.tenant_id = p_caller.tenant_id and k.kind = p_kind and (k.concurrency_max is not null or k.paused_at is not null)) then
+     or exists (
+       select from tenure.kinds k
+        where k.tenant_id = p_caller.tenant_id
+          and k.kind = p_kind
+          and (k.concurrency_max is not null or k.paused_at is not null)) then
     return false;
   end if;
   for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
     -- Read here: the lease begins now, however long the enqueue took up to this point.
     v_now := tenure.now();
-    select o.* into v_offer from tenure.offers o where o.lane = p_lane and o.until > v_now order by o.until desc limit 1 for update skip locked;
+    select o.* into v_offer
+      from tenure.offers o
+     where o.lane = p_lane and o.until > v_now
+     order by o.until desc
+     limit 1
+       for update skip locked;
     if not found then
       return false;
     end if;
     delete from tenure.offers o where o.token = v_offer.token;
-    -- A living worker holds this lock; when it can be had, the worker is gone. It is tried, never waited for.
+    -- A living worker holds this lock; if it is free, the worker is gone. It is tried, never waited for.
     -- A stranger who waits for it, and so gets it when the worker dies, makes the offer look alive for what
-    -- is left of it; a job that is handed over then comes back when its lease runs out.
+    -- is left of it; a job that is handed over then comes back when its lease expires.
     if not pg_try_advisory_xact_lock_shared(tenure.offer_lock(v_offer.channel)) then
       v_until := v_now + make_interval(secs => v_offer.lease_seconds);
-      insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, held)
-      values (v_offer.token, p_lane, v_offer.tenant_id, v_offer.owner, v_offer.executor, v_offer.principal, v_now, v_until, v_offer.lease_seconds, 1)
+      insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until,
+        lease_seconds, held)
+      values (v_offer.token, p_lane, v_offer.tenant_id, v_offer.owner, v_offer.executor, v_offer.principal,
+        v_now, v_until, v_offer.lease_seconds, 1)
       on conflict do nothing;
       exit when found;
     end if;
@@ -126,16 +163,20 @@ begin
   end if;
   v_run_until := v_now + make_interval(secs => p_run_timeout_seconds);
   insert into tenure.active (job_id, token, lane, run, attempt, due, started_at, run_until, hold_until)
-  values (p_job_id, v_offer.token, p_lane, 1, 1, p_due, v_now, v_run_until, v_now + make_interval(secs => v_offer.lease_seconds) * (1.0 + p_renewals_max));
+  values (p_job_id, v_offer.token, p_lane, 1, 1, p_due, v_now, v_run_until,
+    v_now + make_interval(secs => v_offer.lease_seconds) * (1.0 + p_renewals_max));
   insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count, data)
-  select (select i.epoch from tenure.installation i), v_now, v_offer.tenant_id, p_lane, m.kind, v_offer.principal, array[p_job_id], array[1], 1,
+  select (select i.epoch from tenure.installation i), v_now, v_offer.tenant_id, p_lane, m.kind,
+         v_offer.principal, array[p_job_id], array[1], 1,
          jsonb_build_object('worker', v_offer.owner, 'how', 'handed')
     from (values ('job.leased'), ('job.started')) m (kind);
-  -- The offer is named by what everybody may know: the token is for the worker alone.
+  -- The offer is named by a hash, which is public: only the worker may know the token.
   v_told := encode(sha256(uuid_send(v_offer.token)), 'hex');
-  v_text := json_build_object('offer', v_told, 'lane', p_lane, 'job_id', p_job_id, 'kind', p_kind, 'executor', v_offer.executor, 'due', p_due, 'attempts_max', p_attempts_max,
-    'leased_at', v_now, 'leased_until', v_until, 'run_until', v_run_until, 'payload', p_payload::text, 'idempotency_key', p_key, 'enqueued_by', p_caller.principal,
-    'traceparent', tenure.traceparent())::text;
+  v_text := json_build_object(
+    'offer', v_told, 'lane', p_lane, 'job_id', p_job_id, 'kind', p_kind, 'executor', v_offer.executor,
+    'due', p_due, 'attempts_max', p_attempts_max, 'leased_at', v_now, 'leased_until', v_until,
+    'run_until', v_run_until, 'payload', p_payload::text, 'idempotency_key', p_key,
+    'enqueued_by', p_caller.principal, 'traceparent', tenure.traceparent())::text;
   -- PostgreSQL's own limit on a notification is 7999 bytes.
   if octet_length(v_text) > 7999 then
     v_text := json_build_object('offer', v_told)::text;

@@ -1,17 +1,19 @@
--- Payloads: small, safe, signals only.
+-- Payloads: their checks (size, depth, forbidden keys, long numbers) and how they are shown.
 
--- False when no JSON in the text can have a forbidden key at any depth, in any case; a true is to be looked at more closely. A key stands in quotes, letter by
--- letter unless it is written in escapes (\u0074oken). Plain searches cost a third of one regular expression, and one text of a whole batch hardly more than the
--- text of one payload. (U+212A is the sign of a kelvin, another upper case of k.) A name that begins with
--- $serde_json::private:: is forbidden too: programs in Rust read what it holds as a number, or as JSON within
--- a text, as deep as such texts nest.
+-- False when no JSON in the text has a forbidden key at any depth, in any case; true means that it must be
+-- checked more closely. A key stands in quotes, letter by letter unless it is written in escapes
+-- (\u0074oken). Plain searches cost a third of one regular expression, and one text of a whole batch hardly
+-- more than that of one payload. U+212A is the Kelvin sign, another upper case of k. A name that begins
+-- with $serde_json::private:: is forbidden too: programs in Rust read its value as a number, or as JSON
+-- within a text, as deep as such texts nest.
 create or replace function tenure.may_have_forbidden_key(p_text text) returns boolean
 language plpgsql immutable parallel safe
 as $$
 declare
   v_text text := lower(p_text collate "C");
 begin
-  return strpos(v_text, '"body"') > 0 or strpos(v_text, '"content"') > 0 or strpos(v_text, '"raw"') > 0 or strpos(v_text, '"vector"') > 0
+  return strpos(v_text, '"body"') > 0 or strpos(v_text, '"content"') > 0
+    or strpos(v_text, '"raw"') > 0 or strpos(v_text, '"vector"') > 0
     or strpos(v_text, '"embedding"') > 0 or strpos(v_text, '"secret"') > 0 or strpos(v_text, '"token"') > 0
     or strpos(v_text, E'"to\u212Aen"') > 0 or strpos(v_text, '"password"') > 0 or strpos(v_text, '"ssn"') > 0
     or strpos(v_text, '"personal_data"') > 0 or strpos(v_text, $r$\u$r$) > 0
@@ -19,8 +21,9 @@ begin
 end
 $$;
 
--- Whether the payloads of a batch, where these words stand somewhere, are in order all the same: a word is a key only before a colon. Letters written as escapes are
--- put back first. The text itself is searched, not what jsonb makes of it: of two equal keys that would drop the first, with all that is in it.
+-- The closer check of a batch in which a forbidden word occurs: true if none of them is a key, that is,
+-- stands before a colon. Letters written as escapes are decoded first. The text itself is searched, not its
+-- jsonb: of two equal keys jsonb drops the first, with all that is in it.
 create or replace function tenure.are_clean(p_payloads json[]) returns boolean
 language plpgsql immutable parallel safe
 as $$
@@ -29,8 +32,9 @@ declare
 begin
   select lower(string_agg(x.payload::text, '') collate "C") into v_text from unnest(p_payloads) x (payload);
   if strpos(v_text, $r$\u$r$) > 0 then
-    -- An escape that stands for no character of a text fails here, as it would wherever somebody reads it.
-    perform count(x.payload::jsonb) from unnest(p_payloads) x (payload)
+    -- An escape that does not stand for a character fails here, as it would for every reader.
+    perform count(x.payload::jsonb)
+       from unnest(p_payloads) x (payload)
       where strpos(x.payload::text, $r$\u$r$) > 0;
     for v_code in 97 .. 122 loop
       v_text := replace(replace(v_text, $r$\u00$r$ || to_hex(v_code), chr(v_code)),
@@ -55,21 +59,26 @@ as $$
     select w.path || c.step, c.value, c.forbidden
       from walk w
       cross join lateral (
-        select case when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key else '[' || to_json(e.key) || ']' end as step, e.value,
+        select case
+                 when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key
+                 else '[' || to_json(e.key) || ']'
+               end as step,
+               e.value,
                lower(translate(e.key, E'\u212A', 'k') collate "C") = any (array['body', 'content', 'raw',
                  'vector', 'embedding', 'secret', 'token', 'password', 'ssn', 'personal_data'])
                  or starts_with(e.key, '$serde_json::private::') as forbidden
           from json_each(case when json_typeof(w.value) = 'object' then w.value else '{}' end) e
         union all
         select '[' || (a.ordinal - 1) || ']', a.value, false
-          from json_array_elements(case when json_typeof(w.value) = 'array' then w.value else '[]' end) with ordinality a (value, ordinal)
+          from json_array_elements(case when json_typeof(w.value) = 'array' then w.value else '[]' end)
+                 with ordinality a (value, ordinal)
       ) c
      where not w.forbidden
   )
   select w.path from walk w where w.forbidden order by length(w.path), w.path limit 1
 $$;
 
--- How many objects and lists lie within each other in JSON text.
+-- The nesting depth of objects and lists in JSON text.
 create or replace function tenure.json_depth(p_text text) returns bigint
 language sql immutable parallel safe
 as $$
@@ -77,13 +86,14 @@ as $$
     select regexp_replace(regexp_replace(p_text, $r$"([^"\\]|\\.)*"$r$, '', 'g'), '[^][{}]', '', 'g') as signs
   ), levels as (
     select sum(case when s.sign in ('[', '{') then 1 else -1 end) over (order by s.n) as depth
-      from brackets b cross join string_to_table(b.signs, null) with ordinality s (sign, n)
+      from brackets b
+      cross join string_to_table(b.signs, null) with ordinality s (sign, n)
   )
   select coalesce(max(l.depth), 0)::bigint from levels l
 $$;
 
--- False when JSON text has too few brackets to be deeper than payload_depth_max; a true is to be looked at
--- more closely.
+-- False when JSON text has too few brackets to be deeper than payload_depth_max; true means that it must be
+-- checked more closely.
 create or replace function tenure.may_be_deep(p_text text) returns boolean
 language sql immutable parallel safe
 as $$
@@ -92,8 +102,8 @@ as $$
       > tenure.limit_of('payload_depth_max')
 $$;
 
--- Whether programs could not read a jsonb value: it is deeper than payload_depth_max, or has a member name
--- that begins with $serde_json::private::. Neither fits into a few bytes.
+-- Whether programs cannot read a jsonb value, because it is deeper than payload_depth_max, or has a member
+-- name that begins with $serde_json::private::. Neither fits into a few bytes.
 create or replace function tenure.is_unreadable(p_value jsonb) returns boolean
 language sql immutable parallel safe
 as $$
@@ -104,8 +114,8 @@ as $$
       and tenure.json_depth(p_value::text) > tenure.limit_of('payload_depth_max')))
 $$;
 
--- Refuses a payload (or what is held to the same rules) that is no object, too large, too deep, or has a
--- forbidden key or a number with too large an exponent at any depth, with its path.
+-- Refuses a payload, or a value under the same rules, that is not an object, is too large or too deep, or
+-- has at any depth a forbidden key or a number with too large an exponent. The refusal names the path.
 create or replace function tenure.check_payload(p_what text, p_payload json, p_bytes_max bigint) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -124,8 +134,10 @@ begin
       'It carries named signals, never bare values.', 'Give an object, such as {"ref": "…"}.');
   end if;
   if octet_length(p_payload::text) > p_bytes_max then
-    perform tenure.refuse('payload_too_large', format('The %s has %s bytes.', p_what, octet_length(p_payload::text)),
-      format('It has at most %s bytes, measured uncompressed: it carries references, not data.', p_bytes_max), 'Store the bytes elsewhere and pass a reference.');
+    perform tenure.refuse('payload_too_large',
+      format('The %s has %s bytes.', p_what, octet_length(p_payload::text)),
+      format('It has at most %s bytes, measured uncompressed: it carries references, not data.', p_bytes_max),
+      'Store the bytes elsewhere and pass a reference.');
   end if;
   if tenure.may_be_deep(p_payload::text)
      and tenure.json_depth(p_payload::text) > tenure.limit_of('payload_depth_max') then
@@ -144,7 +156,8 @@ begin
       'Programs in Rust do not read a name that begins with $serde_json::private:: as a name.', 'Rename it.');
   elsif v_path is not null then
     perform tenure.refuse('payload_forbidden_key', format('The %s has the forbidden key %s.', p_what, v_path),
-      'Keys named body, content, raw, vector, embedding, secret, token, password, ssn or personal_data carry data or secrets, at any depth and in any case.',
+      'Keys named body, content, raw, vector, embedding, secret, token, password, ssn or personal_data carry '
+        'data or secrets, at any depth and in any case.',
       'Pass a reference to the data instead.');
   end if;
   if tenure.may_have_long_number(p_payload::text) then
@@ -156,9 +169,9 @@ begin
 end
 $$;
 
--- False when no JSON in the text has a number with an exponent of three digits; a true is to be looked at
--- more closely. PostgreSQL writes a number out when it shows it: 1e131071 takes 128 KB, and many fit into one
--- payload.
+-- False when no JSON in the text has a number with an exponent of three digits; true means that it must be
+-- checked more closely. PostgreSQL writes a number out when it shows it: 1e131071 takes 128 KB, and many fit
+-- into one payload.
 create or replace function tenure.may_have_long_number(p_text text) returns boolean
 language sql immutable parallel safe
 as $$ select p_text ~ '[[:space:]:,[]-?[0-9][0-9.]*[eE][+-]?[0-9]{3}' $$;
@@ -173,8 +186,11 @@ as $$
     select w.path || c.step, c.value
       from walk w
       cross join lateral (
-        select case when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key
-                 else '[' || to_json(e.key) || ']' end as step, e.value
+        select case
+                 when e.key ~ '^[A-Za-z_][A-Za-z0-9_]*$' then '.' || e.key
+                 else '[' || to_json(e.key) || ']'
+               end as step,
+               e.value
           from json_each(case when json_typeof(w.value) = 'object' then w.value else '{}' end) e
         union all
         select '[' || (a.ordinal - 1) || ']', a.value
@@ -187,10 +203,11 @@ as $$
     cross join lateral (select substring(w.value::text from '[eE][+-]?0*([0-9]+)$') as exponent) x
    where json_typeof(w.value) = 'number'
      and (length(x.exponent) > 9 or x.exponent::bigint > tenure.limit_of('number_exponent_max'))
-   order by length(w.path), w.path limit 1
+   order by length(w.path), w.path
+   limit 1
 $$;
 
--- Whether a jsonb value has such a number, found without writing it out.
+-- Whether a jsonb value has a number beyond number_exponent_max, found without writing the number out.
 create or replace function tenure.has_long_number(p_value jsonb) returns boolean
 language sql immutable parallel safe
 as $$
@@ -201,7 +218,7 @@ as $$
         or abs(x.number) >= power(10::numeric, tenure.limit_of('number_exponent_max') + 1))
 $$;
 
--- Refuses a jsonb value with such a number, before it is made a text.
+-- Refuses a jsonb value with a number beyond number_exponent_max, before it is converted to text.
 create or replace function tenure.check_numbers(p_what text, p_value jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -213,6 +230,7 @@ begin
 end
 $$;
 
+-- Refuses a number beyond number_exponent_max at this place.
 create or replace function tenure.refuse_long_number(p_what text, p_place text) returns void
 language sql
 set search_path = pg_catalog, pg_temp
@@ -225,8 +243,8 @@ as $$
     'Write such a number as a text.')
 $$;
 
--- A payload for people to see. A number may be too large for jsonb, or the payload longer than
--- shown_bytes_max with its numbers written out: then they see the text.
+-- A payload as jsonb, for people to read. If a number is too large for jsonb, or the payload is longer than
+-- shown_bytes_max with its numbers written out, it is the text as a JSON string.
 create or replace function tenure.payload_shown(p_payload json) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

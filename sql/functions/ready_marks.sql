@@ -1,17 +1,18 @@
 -- Marks: which lanes have jobs in `ready`, best rank first. A claim over every kind reads them instead of
 -- looking into every lane.
 --
--- Every pair of lane and rank that has a row in `ready` has a mark: a transaction that puts a row there sees
--- a mark that is not retired, or makes one. Nothing is unique and nothing waits. A mark goes in three steps,
--- each in a transaction of its own:
---   1. A claim finds the pair empty and retires the mark. From its commit on, new jobs no longer rely on it.
---   2. The tidying numbers it (unused_from), with a number above every one given out so far. A transaction
---      that relies on the mark had its own number before it looked, so that is lower.
---   3. When all transactions with a lower number have ended, their jobs are seen. If the pair is empty
+-- Every pair of lane and rank that has a row in `ready` has a mark: a transaction that inserts a row there
+-- sees a mark that is not retired, or makes one. Marks are not unique, and no transaction waits for another.
+-- A mark is removed in three steps, each in a transaction of its own:
+--   1. A claim finds the pair empty and retires the mark. After its commit, new jobs no longer rely on it.
+--   2. ready_marks_tidy sets unused_from to a transaction number above every one given out so far. A
+--      transaction that relies on the mark had its number before it looked, so its number is lower.
+--   3. When all transactions with a lower number have ended, their jobs are visible. If the pair is empty
 --      then, the mark is deleted.
 
--- Marks the lanes of rows that were just put into `ready`. Call it after them: then this transaction has its
--- number. An old snapshot may show marks that are gone, so there a new mark is made in any case.
+-- Marks the lanes of rows that were just inserted into `ready`. Call it after the inserts, when the
+-- transaction has its number. Above read committed the snapshot may show marks that are gone, so a new mark
+-- is always made.
 create or replace function tenure.ready_mark(p_lanes integer[], p_ranks integer[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -22,17 +23,18 @@ begin
     from (select distinct x.lane, x.rank from unnest(p_lanes, p_ranks) x (lane, rank)) t
     cross join lateral (select n.tenant_id, n.executor from tenure.lanes n where n.lane = t.lane limit 1) l
    where current_setting('transaction_isolation') <> 'read committed'
-      or not exists (select from tenure.ready_marks m
-                      where m.tenant_id = l.tenant_id and m.executor = l.executor and m.rank = t.rank
-                        and m.lane = t.lane and m.retired_in is null);
+      or not exists (
+        select from tenure.ready_marks m
+         where m.tenant_id = l.tenant_id and m.executor = l.executor and m.rank = t.rank
+           and m.lane = t.lane and m.retired_in is null);
 end
 $$;
 
 -- The lanes that a claim over every kind may take from: those of the best ranks, at most claim_lanes_max.
--- Within a rank the lanes from p_lane_after on come first, or from a random place on, so that all are
--- reached in turn; lanes that are paused or at their limit are passed over, up to four times as many. First
--- moves what has become due to ready, oldest first, bounded. Where nothing can be claimed, the answer is any
--- one lane of the caller's.
+-- Within a rank the lanes after p_lane_after, or after a random place, come first, so that all have their
+-- turn; lanes that are paused or at their limit are skipped, up to four times claim_lanes_max. Before that,
+-- due jobs are moved to ready, oldest first, at most p_rows_max. If nothing can be claimed, returns any one
+-- lane of the caller.
 create or replace function tenure.claim_marked(
   p_caller tenure.caller_identity, p_executor text, p_lane_after integer, p_last smallint, p_now timestamptz,
   p_rows_max integer)
@@ -57,8 +59,8 @@ begin
   perform tenure.tenant_promote(v_tenant, p_now, p_rows_max);
   v_lanes := tenure.marked_lanes(v_tenant, v_executors, p_lane_after, p_last);
   if cardinality(v_lanes) < v_most
-     and exists (select from tenure.ready_marks m
-                  where m.tenant_id = v_tenant and m.retired_in is not null) then
+     and exists (
+       select from tenure.ready_marks m where m.tenant_id = v_tenant and m.retired_in is not null) then
     -- A mark may have been retired while a job that relies on it was under way.
     v_again := tenure.ready_marks_tidy(array[v_tenant],
       case when v_lanes = '{}' then tenure.limit_of('batch_rows_max')::integer else v_most end);
@@ -67,15 +69,18 @@ begin
     end if;
   end if;
   if v_lanes = '{}' then
-    v_lanes := array(select l.lane from tenure.lanes l
-                      where l.tenant_id = v_tenant and l.executor = any (v_executors) limit 1);
+    v_lanes := array(
+      select l.lane
+        from tenure.lanes l
+       where l.tenant_id = v_tenant and l.executor = any (v_executors)
+       limit 1);
   end if;
   return v_lanes;
 end
 $$;
 
--- Moves what has become due in any lane of a tenant from delayed to ready, oldest first, at most p_rows_max
--- rows. Rows that another transaction is moving are passed over: it may stay open.
+-- Moves due jobs of all lanes of a tenant from delayed to ready, oldest first, at most p_rows_max rows. Rows
+-- that another transaction is moving are skipped: it may stay open.
 create or replace function tenure.tenant_promote(p_tenant_id integer, p_now timestamptz, p_rows_max integer)
 returns void
 language plpgsql
@@ -88,7 +93,8 @@ declare
   v_ranks integer[];
 begin
   with picked as materialized (
-    select d.ctid from tenure.delayed d
+    select d.ctid
+      from tenure.delayed d
      where d.tenant_id = p_tenant_id and d.due <= p_now
      order by d.due
      limit p_rows_max
@@ -110,8 +116,8 @@ begin
 end
 $$;
 
--- The walk over the marks: rank by rank, best first. Marks of empty pairs are retired when there are more
--- than a few.
+-- Walks over the marks, rank by rank, best first, and returns the lanes that can be claimed from. Marks of
+-- empty pairs are retired when there are more than a few.
 create or replace function tenure.marked_lanes(
   p_tenant_id integer, p_executors text[], p_lane_after integer, p_last smallint)
 returns integer[]
@@ -140,10 +146,13 @@ begin
     select n.rank into v_rank
       from unnest(p_executors) e (name)
       cross join lateral (
-        select m.rank from tenure.ready_marks m
+        select m.rank
+          from tenure.ready_marks m
          where m.tenant_id = p_tenant_id and m.executor = e.name and m.rank > v_rank and m.retired_in is null
-         order by m.rank limit 1) n
-     order by n.rank limit 1;
+         order by m.rank
+         limit 1) n
+     order by n.rank
+     limit 1;
     exit when v_rank is null or v_rank > p_last;
     v_full := v_looked + 4 * v_most;
     for v_mark in
@@ -164,16 +173,19 @@ begin
         v_empty := v_empty || v_mark.mark_id;
       elsif not v_lane.paused and v_mark.lane <> all (v_lanes)
             and (v_lane.most is null or v_lane.most > (
-              select count(*) from tenure.active a
+              select count(*)
+                from tenure.active a
                where a.limited
-                 and a.lane = any (array(select n.lane from tenure.lanes n
-                                          where n.tenant_id = p_tenant_id and n.kind = v_lane.kind)))) then
+                 and a.lane = any (array(
+                   select n.lane
+                     from tenure.lanes n
+                    where n.tenant_id = p_tenant_id and n.kind = v_lane.kind)))) then
         v_lanes := v_lanes || v_mark.lane;
         exit when cardinality(v_lanes) >= v_most;
       end if;
     end loop;
     if v_lanes = '{}' and v_empty <> '{}' and v_looked >= v_full then
-      -- Empty ones only, and there are more of this rank: without these, the walk goes on where they were.
+      -- Only empty pairs so far, and there are more marks of this rank: retire these and go on behind them.
       perform tenure.marks_retire(v_empty);
       v_empty := '{}';
       v_rank := v_rank - 1;
@@ -186,20 +198,23 @@ begin
 end
 $$;
 
--- Retires marks whose pairs are empty. One that is in use by another transaction is left as it is.
+-- Retires marks whose pairs are empty. A mark that another transaction has locked is left as it is.
 create or replace function tenure.marks_retire(p_ids bigint[]) returns void
 language sql
 as $$
-  update tenure.ready_marks m set retired_in = pg_current_xact_id()
-   where m.mark_id in (select n.mark_id from tenure.ready_marks n
-                        where n.mark_id = any (p_ids) and coalesce(n.retired_in, '0') = '0'
-                          and not exists (select from tenure.ready r
-                                           where r.lane = n.lane and r.rank = n.rank offset 0)
-                          for update skip locked)
+  update tenure.ready_marks m
+     set retired_in = pg_current_xact_id()
+   where m.mark_id in (
+     select n.mark_id
+       from tenure.ready_marks n
+      where n.mark_id = any (p_ids)
+        and coalesce(n.retired_in, '0') = '0'
+        and not exists (select from tenure.ready r where r.lane = n.lane and r.rank = n.rank offset 0)
+        for update skip locked)
 $$;
 
--- The marks of one executor and rank, beginning behind p_lane_after or at a random lane, and then from the
--- first lane on.
+-- The marks of one executor and rank: first those after p_lane_after, or after a random lane, then those
+-- before it.
 create or replace function tenure.marks_from(
   p_tenant_id integer, p_executor text, p_rank smallint, p_lane_after integer)
 returns table (mark_id bigint, lane integer, turn integer)
@@ -216,34 +231,42 @@ declare
   v_last  integer;
   v_after integer := p_lane_after;
 begin
-  select m.lane into v_first from tenure.ready_marks m
+  select m.lane into v_first
+    from tenure.ready_marks m
    where m.tenant_id = p_tenant_id and m.executor = p_executor and m.rank = p_rank and m.retired_in is null
-   order by m.lane limit 1;
+   order by m.lane
+   limit 1;
   if not found then
     return;
   end if;
   if v_after is null then
-    select m.lane into v_last from tenure.ready_marks m
+    select m.lane into v_last
+      from tenure.ready_marks m
      where m.tenant_id = p_tenant_id and m.executor = p_executor and m.rank = p_rank and m.retired_in is null
-     order by m.lane desc limit 1;
+     order by m.lane desc
+     limit 1;
     v_after := v_first - 1 + floor(random() * (coalesce(v_last, v_first) - v_first + 1))::integer;
   end if;
   return query
-    select m.mark_id, m.lane, 1 from tenure.ready_marks m
+    select m.mark_id, m.lane, 1
+      from tenure.ready_marks m
      where m.tenant_id = p_tenant_id and m.executor = p_executor and m.rank = p_rank
        and m.retired_in is null and m.lane > v_after
-     order by m.lane limit v_most;
+     order by m.lane
+     limit v_most;
   return query
-    select m.mark_id, m.lane, 2 from tenure.ready_marks m
+    select m.mark_id, m.lane, 2
+      from tenure.ready_marks m
      where m.tenant_id = p_tenant_id and m.executor = p_executor and m.rank = p_rank
        and m.retired_in is null and m.lane <= v_after
-     order by m.lane limit v_most;
+     order by m.lane
+     limit v_most;
 end
 $$;
 
--- Looks at retired marks, at most p_limit of each tenant: one whose pair has jobs leads to them again, one
--- that nothing relies on is deleted, one without a number gets it. Answers how many lead to jobs again. It
--- never waits.
+-- Tidies retired marks, at most p_limit of each tenant: a mark whose pair has jobs is put back in use, one
+-- that nothing relies on is deleted, one without a number gets it. Returns how many were put back in use.
+-- It never waits.
 create or replace function tenure.ready_marks_tidy(p_tenants integer[], p_limit integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -265,48 +288,63 @@ begin
     return 0;
   end if;
   foreach v_tenant in array p_tenants loop
-    -- From a random place on: an open transaction keeps marks from going, and must not hide the others.
+    -- From a random place on: marks that an open transaction keeps must not hide the others.
     select x.first + floor(random() * (x.last - x.first + 1)) into v_place
-      from (select (select m.lane from tenure.ready_marks m
-                     where m.tenant_id = v_tenant and m.retired_in is not null
-                     order by m.lane limit 1) as first,
-                   (select m.lane from tenure.ready_marks m
-                     where m.tenant_id = v_tenant and m.retired_in is not null
-                     order by m.lane desc limit 1) as last) x;
+      from (
+        select (select m.lane
+                  from tenure.ready_marks m
+                 where m.tenant_id = v_tenant and m.retired_in is not null
+                 order by m.lane
+                 limit 1) as first,
+               (select m.lane
+                  from tenure.ready_marks m
+                 where m.tenant_id = v_tenant and m.retired_in is not null
+                 order by m.lane desc
+                 limit 1) as last) x;
     continue when v_place is null;
     v_ids := tenure.marks_to_tidy(array(
-      select m.mark_id from tenure.ready_marks m
+      select m.mark_id
+        from tenure.ready_marks m
        where m.tenant_id = v_tenant and m.retired_in is not null and m.lane >= v_place
-       order by m.lane limit p_limit));
+       order by m.lane
+       limit p_limit));
     if cardinality(v_ids) < p_limit then
       v_ids := v_ids || tenure.marks_to_tidy(array(
-        select m.mark_id from tenure.ready_marks m
+        select m.mark_id
+          from tenure.ready_marks m
          where m.tenant_id = v_tenant and m.retired_in is not null and m.lane < v_place
-         order by m.lane limit p_limit - cardinality(v_ids)));
+         order by m.lane
+         limit p_limit - cardinality(v_ids)));
     end if;
     continue when v_ids = '{}';
-    update tenure.ready_marks m set retired_in = null, unused_from = null
+    update tenure.ready_marks m
+       set retired_in = null,
+           unused_from = null
      where m.mark_id = any (v_ids)
-       -- Offset 0: one look a mark, whatever the statistics say; here and below.
+       -- Offset 0: one look-up per mark, whatever the statistics say; here and below.
        and exists (select from tenure.ready r where r.lane = m.lane and r.rank = m.rank offset 0)
-       and not exists (select from tenure.ready_marks n
-                        where n.tenant_id = m.tenant_id and n.executor = m.executor and n.rank = m.rank
-                          and n.lane = m.lane and n.retired_in is null offset 0);
+       and not exists (
+         select from tenure.ready_marks n
+          where n.tenant_id = m.tenant_id and n.executor = m.executor and n.rank = m.rank
+            and n.lane = m.lane and n.retired_in is null
+         offset 0);
     get diagnostics v_rows = row_count;
     v_again := v_again + v_rows;
     delete from tenure.ready_marks m
      where m.mark_id = any (v_ids)
        and m.unused_from <= pg_snapshot_xmin(pg_current_snapshot())
        and (not exists (select from tenure.ready r where r.lane = m.lane and r.rank = m.rank)
-            or exists (select from tenure.ready_marks n
-                        where n.tenant_id = m.tenant_id and n.executor = m.executor and n.rank = m.rank
-                          and n.lane = m.lane and n.retired_in is null));
+            or exists (
+              select from tenure.ready_marks n
+               where n.tenant_id = m.tenant_id and n.executor = m.executor and n.rank = m.rank
+                 and n.lane = m.lane and n.retired_in is null));
     if exists (select from tenure.ready_marks m where m.mark_id = any (v_ids) and m.unused_from is null) then
       perform tenure.number_used_up(v_ids[1]);
     end if;
-    -- Not what this transaction retired itself: until it commits, others rely on that. A number from before a
-    -- restore is given anew.
-    update tenure.ready_marks m set unused_from = pg_snapshot_xmax(pg_current_snapshot())
+    -- Not the marks that this transaction retired itself: until it commits, others rely on them. A number
+    -- from before a restore is replaced.
+    update tenure.ready_marks m
+       set unused_from = pg_snapshot_xmax(pg_current_snapshot())
      where m.mark_id = any (v_ids)
        -- Written so that no plan takes the index of all retired marks.
        and coalesce(m.retired_in, pg_current_xact_id()) <> pg_current_xact_id()
@@ -316,15 +354,16 @@ begin
 end
 $$;
 
--- Locks those of these retired marks that can be moved on now: no number yet, a number that all have passed
--- or that is from before a restore, or jobs again. The others wait for an open transaction, and are not
--- written to while they do.
+-- Locks and returns those of these retired marks that can be tidied now: without a number, with a number that
+-- all transactions have passed or that is from before a restore, or whose pair has jobs again. The others
+-- wait for an open transaction and are not written to.
 create or replace function tenure.marks_to_tidy(p_ids bigint[]) returns bigint[]
 language sql
 set search_path = pg_catalog, pg_temp
 as $$
   select array(
-    select m.mark_id from tenure.ready_marks m
+    select m.mark_id
+      from tenure.ready_marks m
      where m.mark_id = any (p_ids)
        and (m.unused_from is null
             or m.unused_from <= pg_snapshot_xmin(pg_current_snapshot())
@@ -333,9 +372,9 @@ as $$
        for update skip locked)
 $$;
 
--- Takes a new transaction number and gives it up, so that the end of the next snapshot lies above every
--- number given out before. Without it, that end is just above the last number that has *completed*, which a
--- transaction that is still open may have passed.
+-- Takes a new transaction number and rolls it back, so that xmax of the next snapshot lies above every number
+-- given out before. Otherwise xmax is just above the last number that has *completed*, and a transaction that
+-- is still open may have a higher one.
 create or replace function tenure.number_used_up(p_mark_id bigint) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -348,8 +387,8 @@ exception when raise_exception then
 end
 $$;
 
--- Marks every pair that has jobs and no mark. None is missing but for jobs that were under way when the
--- marks were introduced. Retires marks that stand twice, which producers in repeatable read make.
+-- Marks every pair that has jobs and no mark: these are from transactions that were open when marks were
+-- introduced. Retires duplicate marks, which producers in repeatable read make.
 create or replace function tenure.ready_marks_mend() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -365,21 +404,27 @@ begin
     select n.lane, n.rank
       from pairs p
       cross join lateral (
-        select r.lane, r.rank from tenure.ready r
+        select r.lane, r.rank
+          from tenure.ready r
          where (r.lane, r.rank) > (p.lane, p.rank)
-         order by r.lane, r.rank limit 1) n
+         order by r.lane, r.rank
+         limit 1) n
   )
   select array_agg(p.lane), array_agg(p.rank) into v_lanes, v_ranks from pairs p;
   if v_lanes is not null then
     perform tenure.ready_mark(v_lanes, v_ranks);
   end if;
-  update tenure.ready_marks m set retired_in = pg_current_xact_id()
+  update tenure.ready_marks m
+     set retired_in = pg_current_xact_id()
    where m.mark_id in (
-     select n.mark_id from tenure.ready_marks n
+     select n.mark_id
+       from tenure.ready_marks n
       where n.retired_in is null
-        and exists (select from tenure.ready_marks o
-                     where o.tenant_id = n.tenant_id and o.executor = n.executor and o.rank = n.rank
-                       and o.lane = n.lane and o.retired_in is null and o.mark_id < n.mark_id offset 0)
+        and exists (
+          select from tenure.ready_marks o
+           where o.tenant_id = n.tenant_id and o.executor = n.executor and o.rank = n.rank
+             and o.lane = n.lane and o.retired_in is null and o.mark_id < n.mark_id
+          offset 0)
       limit tenure.limit_of('batch_rows_max')
         for update skip locked);
 end

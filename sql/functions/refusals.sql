@@ -1,7 +1,8 @@
--- Refusals: what happened, why, what to do next, under a stable code. A function that refuses raises
--- (SQLSTATE class TN; message, detail and hint), so a transaction cannot commit past a refusal that it
--- did not read. The try_ functions answer it as a value: {"refused": true, "code", "what", "why", "next"}.
+-- Refusals: what happened, why, and what to do next, under a stable code. A function that refuses raises
+-- (SQLSTATE class TN; message, detail and hint), so that a transaction cannot commit past a refusal it did
+-- not read. The try_ functions return it as a value: {"refused": true, "code", "what", "why", "next"}.
 
+-- Every code with its SQLSTATE.
 create or replace function tenure.refusal_codes() returns table (code text, sqlstate text)
 language sql immutable parallel safe
 as $$
@@ -10,22 +11,25 @@ as $$
     ('payload_forbidden_key', 'TN005'), ('payload_too_large', 'TN006'), ('payload_not_object', 'TN007'),
     ('number_out_of_range', 'TN008'), ('executor_unknown', 'TN009'), ('executor_cannot_claim', 'TN010'),
     ('executor_not_driven', 'TN011'), ('kind_not_allowed', 'TN012'), ('job_not_found', 'TN013'),
-    ('state_conflict', 'TN014'), ('stale_lease', 'TN015'), ('lease_expired', 'TN016'), ('cancel_not_requested', 'TN017'),
-    ('deadline_passed', 'TN018'), ('key_taken', 'TN019'), ('id_taken', 'TN020'), ('id_invalid', 'TN021'),
-    ('token_reused', 'TN022'), ('busy_try_again', 'TN023'), ('batch_too_large', 'TN024'), ('config_unknown', 'TN025'),
-    ('config_invalid', 'TN026'), ('tenant_unknown', 'TN027'), ('tenant_exists', 'TN028'), ('login_unbound', 'TN029'),
+    ('state_conflict', 'TN014'), ('stale_lease', 'TN015'), ('lease_expired', 'TN016'),
+    ('cancel_not_requested', 'TN017'), ('deadline_passed', 'TN018'), ('key_taken', 'TN019'),
+    ('id_taken', 'TN020'), ('id_invalid', 'TN021'), ('token_reused', 'TN022'), ('busy_try_again', 'TN023'),
+    ('batch_too_large', 'TN024'), ('config_unknown', 'TN025'), ('config_invalid', 'TN026'),
+    ('tenant_unknown', 'TN027'), ('tenant_exists', 'TN028'), ('login_unbound', 'TN029'),
     ('not_permitted', 'TN030'), ('dead_letter_not_found', 'TN031'), ('replay_needs_triage', 'TN032'),
-    ('already_replayed', 'TN033'), ('state_unknown', 'TN034'), ('priority_unknown', 'TN035'), ('schedule_too_far', 'TN036'),
-    ('deadline_invalid', 'TN037'), ('lease_seconds_out_of_range', 'TN038'), ('result_too_large', 'TN039'),
-    ('cursor_invalid', 'TN040'), ('arguments_mismatched', 'TN041'), ('text_invalid', 'TN042'), ('value_unknown', 'TN043'),
-    ('executor_name_shared', 'TN044'), ('kind_not_found', 'TN045'), ('key_invalid', 'TN046'), ('principal_unknown', 'TN047'),
-    ('principal_exists', 'TN048'), ('key_not_found', 'TN049'), ('subscription_unknown', 'TN050'), ('subscription_exists', 'TN051'),
-    ('delivery_unknown', 'TN052'), ('schedule_unknown', 'TN053'), ('schedule_exists', 'TN054'), ('expression_invalid', 'TN055'),
-    ('zone_unknown', 'TN056'), ('expression_never_fires', 'TN057'), ('expression_too_frequent', 'TN058'),
-    ('range_invalid', 'TN059'), ('backfill_too_large', 'TN060'), ('plan_invalid', 'TN061'),
-    ('plan_cycle', 'TN062'), ('plan_too_large', 'TN063'),
-    ('execution_unknown', 'TN064'), ('step_unknown', 'TN065'), ('approval_unknown', 'TN066'), ('approval_decided', 'TN067'),
-    ('approval_expired', 'TN068'), ('plan_hash_mismatch', 'TN069'), ('self_approval', 'TN070'), ('plan_differs', 'TN071'),
+    ('already_replayed', 'TN033'), ('state_unknown', 'TN034'), ('priority_unknown', 'TN035'),
+    ('schedule_too_far', 'TN036'), ('deadline_invalid', 'TN037'), ('lease_seconds_out_of_range', 'TN038'),
+    ('result_too_large', 'TN039'), ('cursor_invalid', 'TN040'), ('arguments_mismatched', 'TN041'),
+    ('text_invalid', 'TN042'), ('value_unknown', 'TN043'), ('executor_name_shared', 'TN044'),
+    ('kind_not_found', 'TN045'), ('key_invalid', 'TN046'), ('principal_unknown', 'TN047'),
+    ('principal_exists', 'TN048'), ('key_not_found', 'TN049'), ('subscription_unknown', 'TN050'),
+    ('subscription_exists', 'TN051'), ('delivery_unknown', 'TN052'), ('schedule_unknown', 'TN053'),
+    ('schedule_exists', 'TN054'), ('expression_invalid', 'TN055'), ('zone_unknown', 'TN056'),
+    ('expression_never_fires', 'TN057'), ('expression_too_frequent', 'TN058'), ('range_invalid', 'TN059'),
+    ('backfill_too_large', 'TN060'), ('plan_invalid', 'TN061'), ('plan_cycle', 'TN062'),
+    ('plan_too_large', 'TN063'), ('execution_unknown', 'TN064'), ('step_unknown', 'TN065'),
+    ('approval_unknown', 'TN066'), ('approval_decided', 'TN067'), ('approval_expired', 'TN068'),
+    ('plan_hash_mismatch', 'TN069'), ('self_approval', 'TN070'), ('plan_differs', 'TN071'),
     ('comment_required', 'TN072'), ('lock_held', 'TN073'), ('lock_unknown', 'TN074'), ('lock_lost', 'TN075'),
     ('rule_unknown', 'TN076'), ('target_unknown', 'TN077'), ('runbook_required', 'TN078'),
     ('evidence_key_missing', 'TN079'), ('parent_cycle', 'TN080'), ('request_key_reused', 'TN081'),
@@ -47,7 +51,8 @@ begin
 end
 $$;
 
--- Turns a caught error into the refusal value. An error that is no refusal is raised again: it is ours to mend, not the caller's.
+-- Turns a caught error into the refusal value. An error that is not a refusal is raised again: it is a fault
+-- of Tenure, not of the caller.
 create or replace function tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp

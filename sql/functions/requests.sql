@@ -1,7 +1,7 @@
--- Requests over HTTP with an Idempotency-Key: done once, and answered as the first time when repeated.
+-- HTTP requests with an Idempotency-Key: done once; a repetition gets the first answer.
 
--- The hash under which a request is kept, its tenant (0: every tenant), and the API key that asks. One scope
--- for each tenant and principal. Refuses key_invalid when the transaction acts for no API key.
+-- The hash under which a request is kept, its tenant (0: every tenant), and the API key of the caller. One
+-- scope for each tenant and principal. Refuses with key_invalid when the transaction has no API key.
 create or replace function tenure.request_scope(
   p_key text, out key_hash uuid, out tenant_id integer, out key_id uuid)
 language plpgsql stable
@@ -21,7 +21,7 @@ begin
 end
 $$;
 
--- What differs between two requests: method, path, or members of the body by name.
+-- The difference between two requests as a sentence: method and path, or the members of the body by name.
 create or replace function tenure.request_difference(p_first jsonb, p_second jsonb) returns text
 language sql immutable
 as $$
@@ -37,10 +37,11 @@ as $$
   end
 $$;
 
--- Begins a request: no row when it is to be done now, its answer when it was done before. The key of one that
--- is to be done is locked until the transaction ends; nothing waits for it. Raises request_under_way when
--- another transaction has the lock, and request_key_reused when the key was used for another request. An
--- answer of null was not kept, or was given to an API key with other rights.
+-- Begins a request. Returns no row for a new request, which the caller then carries out, and the kept answer
+-- for a repeated one. The key of a new request is locked until the transaction ends, and the lock is never
+-- waited for. Refuses with request_under_way when another transaction has the lock, and with
+-- request_key_reused when the key was used for another request. A null answer was not kept, or was given to
+-- an API key with other rights.
 create or replace function tenure.request_begin(p_key text, p_asked jsonb)
 returns table (status integer, answer text, answered_at timestamptz)
 language plpgsql security definer
@@ -51,18 +52,19 @@ declare
   v_row       tenure.requests;
   v_is_locked boolean;
 begin
-  -- First without the lock: requests that were answered are repeated side by side. Then under it: a row that
-  -- another transaction wrote before it released the lock is seen.
+  -- First without the lock, so that answered requests can be repeated concurrently. Then under it, to see a
+  -- row that another transaction wrote before it released the lock.
   for v_is_locked in select unnest(array[false, true]) loop
     -- Tried, never waited for. Its number comes from the key, which only its sender knows; a stranger who
-    -- guessed it could make this one request answer request_under_way.
+    -- guessed it could only make this one request return request_under_way.
     if v_is_locked
        and not pg_try_advisory_xact_lock(hashtextextended('tenure.request:' || v_scope.key_hash, 0)) then
       perform tenure.refuse('request_under_way', 'A request with this Idempotency-Key is being carried out.',
         'It has not been answered yet, so its answer cannot be repeated.',
         'Send the request again in a second.');
     end if;
-    select r.* into v_row from tenure.requests r
+    select r.* into v_row
+      from tenure.requests r
      where r.key_hash = v_scope.key_hash and r.tenant_id = v_scope.tenant_id and r.expires_at > tenure.now();
     exit when found;
   end loop;
@@ -86,8 +88,8 @@ begin
 end
 $$;
 
--- Keeps the answer to the request that the transaction began, for as long as retention.requests_hours says.
--- p_answer null, or longer than answer_bytes_max: only that the request was done is kept.
+-- Keeps the answer to the request that the transaction began for retention.requests_hours. An answer that is
+-- null or longer than answer_bytes_max is not kept, only the fact that the request was done.
 create or replace function tenure.request_end(
   p_key text, p_asked jsonb, p_status integer, p_answer text default null) returns void
 language plpgsql security definer
@@ -102,12 +104,16 @@ begin
     case when octet_length(p_answer) <= tenure.limit_of('answer_bytes_max') then p_answer end, v_now,
     v_now + make_interval(hours => tenure.setting_integer(v_scope.tenant_id, 'retention.requests_hours')))
   on conflict (key_hash) do update
-    set key_id = excluded.key_id, asked = excluded.asked, status = excluded.status, answer = excluded.answer,
-        created_at = excluded.created_at, expires_at = excluded.expires_at;
+    set key_id = excluded.key_id,
+        asked = excluded.asked,
+        status = excluded.status,
+        answer = excluded.answer,
+        created_at = excluded.created_at,
+        expires_at = excluded.expires_at;
 end
 $$;
 
--- Removes answers whose period is over, at most p_limit a call. Answers how many.
+-- Removes expired answers, at most p_limit a call. Returns how many.
 create or replace function tenure.request_sweep(p_limit integer default 1000) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -120,9 +126,12 @@ begin
   perform tenure.check_number('The limit', p_limit, 1, 10000);
   delete from tenure.requests r
    where r.key_hash = any (array(
-     select x.key_hash from tenure.requests x
+     select x.key_hash
+       from tenure.requests x
       where x.expires_at <= v_now and (v_caller.scope = 'every' or x.tenant_id = v_caller.tenant_id)
-      order by x.expires_at limit p_limit for update skip locked));
+      order by x.expires_at
+      limit p_limit
+        for update skip locked));
   get diagnostics v_removed = row_count;
   return v_removed;
 end

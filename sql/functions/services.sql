@@ -1,7 +1,7 @@
 -- Services, the loops that act without a caller (reaper, scheduler and others), and their last runs.
 
--- Records that a service of a process has run to its end. Rows of processes that ended a day ago are removed;
--- the row of this process stays, so the last run of a service is known however long ago it was.
+-- Records a completed run of a service by a process. Rows of processes whose last run was a day ago are
+-- removed; the row of this process stays, so the last run of a service is known however long ago it was.
 create or replace function tenure.service_beat(
   p_service text, p_instance uuid, p_version text, p_zones text default null) returns void
 language plpgsql security definer
@@ -14,18 +14,24 @@ begin
   insert into tenure.services as s (service, instance, version, zones, started_at, last_run_at)
   values (p_service, p_instance, p_version, p_zones, v_now, v_now)
   on conflict (service, instance) do update
-     set version = excluded.version, zones = excluded.zones, last_run_at = excluded.last_run_at;
+     set version = excluded.version,
+         zones = excluded.zones,
+         last_run_at = excluded.last_run_at;
   delete from tenure.services s
    where s.service = p_service
      and s.instance = any (array(
-       select o.instance from tenure.services o
-        where o.service = p_service and o.instance <> p_instance and o.last_run_at < v_now - interval '1 day'
-        limit 100 for update skip locked));
+       select o.instance
+         from tenure.services o
+        where o.service = p_service
+          and o.instance <> p_instance
+          and o.last_run_at < v_now - interval '1 day'
+        limit 100
+          for update skip locked));
 end
 $$;
 
--- Every service with its last run, whether a process runs it now, and the effect where none does. A service
--- runs if it ran to its end within the named time: many times the pause between two runs.
+-- Every service with its last run, whether a process runs it now, and the effect if none does. A service
+-- counts as running if it completed a run within silent_seconds, many times the pause between two runs.
 create or replace function tenure.service_list()
 returns table (service text, is_running boolean, last_run_at timestamptz, instances bigint, versions text[],
   zones text[], effect text)
@@ -43,7 +49,8 @@ as $$
       (4, 'subscriptions', 60, 'subscriptions make no jobs and no deliveries'),
       (5, 'retention', 600, 'finished jobs are not removed and partitions are not made'),
       (6, 'archive', 600, 'finished executions are not archived'),
-      (7, 'anchor', 600, 'chain heads of executions go into no checkpoint')) k (place, service, silent_seconds, effect)
+      (7, 'anchor', 600, 'chain heads of executions go into no checkpoint'))
+        k (place, service, silent_seconds, effect)
     left join lateral (
       select max(s.last_run_at) as last_run_at,
              count(*)
@@ -53,11 +60,12 @@ as $$
              array_agg(distinct s.zones)
                filter (where s.zones is not null
                          and s.last_run_at > c.now - make_interval(secs => k.silent_seconds)) as zones
-        from tenure.services s where s.service = k.service) b on true
+        from tenure.services s
+       where s.service = k.service) b on true
    order by k.place
 $$;
 
--- Whether a process runs each service, and how long ago it last ran: a service that never ran has no age.
+-- Metrics: whether each service runs, and the age of its last run. A service that never ran has no age.
 create or replace function tenure.metrics_services(p_now timestamptz)
 returns table (name text, labels jsonb, value double precision)
 language sql volatile
@@ -71,5 +79,6 @@ as $$
   union all
   select 'tenure_service_last_run_age_seconds', jsonb_build_object('service', k.service),
          greatest(0, extract(epoch from p_now - k.last_run_at))::double precision
-    from known k where k.last_run_at is not null
+    from known k
+   where k.last_run_at is not null
 $$;

@@ -1,31 +1,39 @@
 -- Target types: how a reference is compared, and what makes two references look alike.
 
--- A reference as locks and rules compare it. Only A to Z are folded: the same on every server and locale.
+-- A reference as locks and rules compare it. Only A to Z are folded, so that the result does not depend on
+-- the locale of the server.
 create or replace function tenure.target_folded(p_tenant_id integer, p_type text, p_ref text) returns text
 language plpgsql stable
 as $$
 begin
-  if exists (select from tenure.target_types t
-              where t.tenant_id = p_tenant_id and t.name = p_type and t.case_rule = 'lower') then
+  if exists (
+    select
+      from tenure.target_types t
+     where t.tenant_id = p_tenant_id
+       and t.name = p_type
+       and t.case_rule = 'lower'
+  ) then
     return lower(p_ref collate "C");
   end if;
   return p_ref;
 end
 $$;
 
--- Whether one of the globs names the target. p_fold: upper and lower case count as one.
+-- Whether one of the globs matches the target; null globs match every target. With p_fold upper and lower
+-- case are equal.
 create or replace function tenure.target_matches(p_ref text, p_globs text[], p_fold boolean) returns boolean
 language sql immutable parallel safe
 as $$
-  select p_globs is null or case when p_fold
-    then tenure.matches_any(lower(p_ref collate "C"),
-      array(select lower(g collate "C") from unnest(p_globs) g))
-    else tenure.matches_any(p_ref, p_globs) end
+  select p_globs is null
+      or case
+           when p_fold then tenure.matches_any(lower(p_ref collate "C"),
+             array(select lower(g collate "C") from unnest(p_globs) g))
+           else tenure.matches_any(p_ref, p_globs)
+         end
 $$;
 
--- Why a text can be mistaken for another that looks the same, or null: letters of several of the scripts that
--- share shapes, or a spelling that Unicode takes for another one (full-width letters, ligatures, loose
--- accents).
+-- Why a text can be mistaken for another that looks the same, or null: it mixes scripts whose letters share
+-- shapes, or it differs from its NFKC form (full-width letters, ligatures, loose accents).
 create or replace function tenure.look_alike(p_text text) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -60,7 +68,7 @@ begin
 end
 $$;
 
--- Refuses targets that can be mistaken for others, outside open mode.
+-- Refuses a plan with targets that can be mistaken for others. Open mode is not checked.
 create or replace function tenure.check_look_alikes(p_tenant_id integer, p_plan jsonb) returns void
 language plpgsql
 as $$
@@ -72,10 +80,11 @@ begin
   end if;
   select s.step_number, f.field, f.value, tenure.look_alike(f.value) as why into v_step
     from tenure.plan_steps(p_plan) s
-    cross join lateral (values (1, 'target_type', s.target_type), (2, 'target_ref', s.target_ref)) f (n,
-      field, value)
+    cross join lateral (
+      values (1, 'target_type', s.target_type), (2, 'target_ref', s.target_ref)) f (n, field, value)
    where tenure.look_alike(f.value) is not null
-   order by s.step_number, f.n limit 1;
+   order by s.step_number, f.n
+   limit 1;
   if found then
     perform tenure.refuse('name_invalid',
       format('steps[%s].%s is %s.', v_step.step_number - 1, v_step.field, tenure.plan_quoted(v_step.value)),
@@ -85,8 +94,8 @@ begin
 end
 $$;
 
--- Registers a type of targets, or changes it: {"case_rule": "exact" or "lower", "note"}. Answers the type, or
--- the change that waits for a second admin.
+-- Registers or changes a target type: {"case_rule": "exact" or "lower", "note"}. Answers the type, or the
+-- change that waits for a second admin.
 create or replace function tenure.target_type_set(p_name text, p_spec jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -104,8 +113,7 @@ begin
   end if;
   if jsonb_typeof(p_spec) is distinct from 'object' then
     perform tenure.refuse('payload_not_object', 'The specification is not a JSON object.',
-      'It names the case rule.',
-      'Give an object such as {"case_rule": "lower"}.');
+      'It names the case rule.', 'Give an object such as {"case_rule": "lower"}.');
   end if;
   for v_field in select jsonb_object_keys(p_spec) loop
     perform tenure.check_word('value_unknown', 'field of a target type', v_field, array['case_rule', 'note']);
@@ -121,15 +129,19 @@ $$;
 -- Writes a target type that was checked. Its case rule cannot change while steps or locks use the old one:
 -- two steps could then hold the same target under two keys.
 create or replace function tenure.target_type_write(
-  p_tenant_id integer, p_now timestamptz, p_author text, p_name text, p_spec jsonb) returns void
+  p_tenant_id integer, p_now timestamptz, p_author text, p_name text, p_spec jsonb)
+returns void
 language plpgsql
 as $$
 begin
   perform tenure.check_target_type_unused(p_tenant_id, p_name, p_spec ->> 'case_rule');
   insert into tenure.target_types (tenant_id, name, case_rule, note, updated_at, updated_by)
   values (p_tenant_id, p_name, p_spec ->> 'case_rule', coalesce(p_spec ->> 'note', ''), p_now, p_author)
-  on conflict (tenant_id, name) do update set case_rule = excluded.case_rule, note = excluded.note,
-    updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+  on conflict (tenant_id, name) do update
+    set case_rule = excluded.case_rule,
+        note = excluded.note,
+        updated_at = excluded.updated_at,
+        updated_by = excluded.updated_by;
 end
 $$;
 
@@ -160,8 +172,11 @@ returns void
 language plpgsql
 as $$
 declare
-  v_before text := coalesce((select t.case_rule from tenure.target_types t
-                              where t.tenant_id = p_tenant_id and t.name = p_name), 'exact');
+  v_before text := coalesce((
+    select t.case_rule
+      from tenure.target_types t
+     where t.tenant_id = p_tenant_id
+       and t.name = p_name), 'exact');
 begin
   if v_before = p_case_rule then
     return;
@@ -178,17 +193,20 @@ begin
           and s.ended_at is null
           and s.lock_target is not null)
      or exists (
-       select from tenure.locks l
-        where l.tenant_id = p_tenant_id and split_part(l.target, ':', 1) = p_name) then
-    perform tenure.refuse('state_conflict', format('The case rule of %L cannot become %s now.', p_name,
-      p_case_rule),
+       select
+         from tenure.locks l
+        where l.tenant_id = p_tenant_id
+          and split_part(l.target, ':', 1) = p_name) then
+    perform tenure.refuse('state_conflict',
+      format('The case rule of %L cannot become %s now.', p_name, p_case_rule),
       'Unfinished steps or locks of this type use the rule that was.',
-        'Wait until they have ended, and try again.');
+      'Wait until they have ended, and try again.');
   end if;
 end
 $$;
 
--- Removes a type; its references are compared exactly from now on.
+-- Removes a target type: its references are compared exactly from then on. Answers the change if it waits
+-- for a second admin.
 create or replace function tenure.target_type_delete(p_name text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -211,6 +229,8 @@ as $$
 begin
   return query
     select t.name, t.case_rule, t.note, t.updated_at, t.updated_by
-      from tenure.target_types t where t.tenant_id = tenure.current_tenant() order by t.name;
+      from tenure.target_types t
+     where t.tenant_id = tenure.current_tenant()
+     order by t.name;
 end
 $$;

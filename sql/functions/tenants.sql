@@ -1,7 +1,7 @@
 -- Tenants, and the logins bound to them.
 
 -- Who calls: the tenant, the principal and the rights of the login, or of the key for which a trusted login
--- acts. Refuses a login that is bound to no tenant, a key that is not valid, and a tenant that is not there.
+-- acts. Refuses a login without a binding, a key that is not valid, and a tenant that does not exist.
 create or replace function tenure.caller() returns tenure.caller_identity
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -12,19 +12,25 @@ declare
   v_name   text;
 begin
   select l.tenant_id, coalesce(l.principal, v_login), 'tenant', l.executors, l.kinds, l.payload_access
-    into v_caller from tenure.logins l where l.login = v_login;
+    into v_caller
+    from tenure.logins l
+   where l.login = v_login;
   if not found then
     select l.tenant_id, coalesce(l.principal, v_login), 'tenant', l.executors, l.kinds, l.payload_access
-      into v_caller from tenure.logins l where l.login = '*';
+      into v_caller
+      from tenure.logins l
+     where l.login = '*';
   end if;
 
   if pg_has_role(v_login, 'tenure_server', 'member') or pg_has_role(v_login, 'tenure_owner', 'member') then
     v_name := nullif(current_setting('tenure.key', true), '');
     if v_name is not null then
-      select k.tenant_id, p.name, 'tenant', k.executors, k.kinds, k.payload_access, k.roles into v_caller
+      select k.tenant_id, p.name, 'tenant', k.executors, k.kinds, k.payload_access, k.roles
+        into v_caller
         from tenure.keys k
         join tenure.principals p on p.principal_id = k.principal_id
-       where k.key_id = v_name::uuid and k.revoked_at is null
+       where k.key_id = v_name::uuid
+         and k.revoked_at is null
          and (k.expires_at is null or k.expires_at > tenure.now());
       if not found then
         perform tenure.refuse('key_invalid', 'The key is not valid.', 'It was revoked, or has expired.',
@@ -48,7 +54,9 @@ begin
     elsif v_name is not null then
       v_caller.scope := 'tenant';
       select t.tenant_id into v_caller.tenant_id
-        from tenure.tenants t where t.name = v_name and t.tenant_id > 0;
+        from tenure.tenants t
+       where t.name = v_name
+         and t.tenant_id > 0;
       if not found then
         perform tenure.refuse('tenant_unknown', format('There is no tenant %L.', v_name),
           'No tenant of this installation has that name.',
@@ -66,7 +74,9 @@ begin
 end
 $$;
 
-create or replace function tenure.tenant_list() returns table (name text, created_at timestamptz, created_by text)
+-- The caller's own tenant; all tenants for a trusted login or a caller that acts for every tenant.
+create or replace function tenure.tenant_list()
+returns table (name text, created_at timestamptz, created_by text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -82,7 +92,8 @@ begin
 end
 $$;
 
--- True when the login is a member of the role (superusers are members of every role), or, where a server acts for a key, when the key has it.
+-- True when the login is a member of the role (superusers are members of every role) or, where a server acts
+-- for a key, when the key has the role.
 create or replace function tenure.acts_as(p_role text) returns boolean
 language plpgsql stable
 as $$
@@ -99,7 +110,7 @@ begin
 end
 $$;
 
--- Makes a tenant. Only the trusted server and superusers reach beyond their own wall.
+-- Makes a tenant. Refused for all but the trusted server and superusers: others act within their own tenant.
 create or replace function tenure.tenant_create(p_name text, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -110,29 +121,38 @@ declare
   v_tenant integer;
 begin
   if not tenure.is_trusted() then
-    perform tenure.refuse('not_permitted', 'This login cannot make tenants.', 'An admin is admin of one tenant; a new tenant lies outside.',
+    perform tenure.refuse('not_permitted', 'This login cannot make tenants.',
+      'An admin is admin of one tenant; a new tenant lies outside.',
       'Ask whoever runs the installation.');
   end if;
   perform tenure.check_name('tenant', p_name);
   if p_name = '*' then
-    perform tenure.refuse('name_invalid', 'A tenant cannot be named *.', 'The name stands for every tenant.', 'Choose another name.');
+    perform tenure.refuse('name_invalid', 'A tenant cannot be named *.',
+      'The name stands for every tenant.', 'Choose another name.');
   end if;
-  -- A setting of the installation that changes meanwhile is waited for, or would not reach this tenant.
+  -- Wait for a concurrent change of an installation setting, or it would not reach this tenant.
   perform from tenure.tenants t where t.tenant_id = 0 for share;
-  insert into tenure.tenants (name, created_at, created_by) values (p_name, v_now, v_caller.principal)
-  on conflict (name) do nothing returning tenant_id into v_tenant;
+  insert into tenure.tenants (name, created_at, created_by)
+  values (p_name, v_now, v_caller.principal)
+  on conflict (name) do nothing
+  returning tenant_id into v_tenant;
   if not found then
-    perform tenure.refuse('tenant_exists', format('There is already a tenant %L.', p_name), 'Names of tenants are unique.', 'Use it, or choose another name.');
+    perform tenure.refuse('tenant_exists', format('There is already a tenant %L.', p_name),
+      'Names of tenants are unique.', 'Use it, or choose another name.');
   end if;
   perform tenure.tunings_refresh(v_tenant);
-  perform tenure.emit(v_now, v_tenant, 'tenant.created', v_caller.principal, p_on_behalf_of, p_name, jsonb_build_object('name', p_name));
+  perform tenure.emit(v_now, v_tenant, 'tenant.created', v_caller.principal, p_on_behalf_of, p_name,
+    jsonb_build_object('name', p_name));
   return jsonb_build_object('name', p_name, 'created_at', v_now);
 end
 $$;
 
--- Refuses to bind a login of the caller's own to somebody else, or to take its binding back: whoever says as whom they act could decide about their own plans. p_principal: whom it would stand for; null: nobody
--- said so. Trusted logins act as they like.
-create or replace function tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) returns void
+-- Refuses to bind the caller's own login to another principal, or to remove its binding: a caller that
+-- chooses its principal could decide about its own plans. p_principal is the principal that the login would
+-- stand for, null if none is named. Trusted logins are not checked.
+create or replace function tenure.check_not_own_login(
+  p_caller tenure.caller_identity, p_login text, p_principal text)
+returns void
 language plpgsql
 as $$
 declare
@@ -141,20 +161,30 @@ begin
   if (p_caller.roles is null and tenure.is_trusted()) or p_principal = p_caller.principal then
     return;
   end if;
-  -- Of another tenant's logins nothing is told.
-  select coalesce(l.principal, p_login) into v_who from tenure.logins l where l.login in (p_login, '*') and (l.tenant_id = p_caller.tenant_id or p_caller.tenant_id is null) order by (l.login = '*') limit 1;
+  -- Logins of other tenants are not looked at, so that the answer reveals nothing about them.
+  select coalesce(l.principal, p_login) into v_who
+    from tenure.logins l
+   where l.login in (p_login, '*')
+     and (l.tenant_id = p_caller.tenant_id or p_caller.tenant_id is null)
+   order by (l.login = '*')
+   limit 1;
   if v_who = p_caller.principal or (p_caller.roles is null and p_login = session_user) then
-    perform tenure.refuse('not_permitted', format('The login %L is your own.', p_login), 'Whoever binds a login says as whom it acts; nobody says so about themselves, or they could decide about their own plans.',
+    perform tenure.refuse('not_permitted', format('The login %L is your own.', p_login),
+      'Who binds a login says as whom it acts. No one does that for themselves, or they could decide about '
+        'their own plans.',
       'Let another admin do it.');
   end if;
 end
 $$;
 
--- Binds a database login to a tenant, a principal, and what it may drive. An admin binds within the own tenant only: logins that work there already, or nowhere.
--- executors: null means it may claim for any executor (but enqueue, by the worker right alone, for none); kinds: null means every kind.
+-- Binds a database login to a tenant, a principal, and the executors and kinds it may use. An admin binds
+-- only within the own tenant: logins that work there already, or nowhere. With p_executors null the login
+-- may claim for any executor (but enqueue, by the worker role alone, for none); p_kinds null means every
+-- kind.
 create or replace function tenure.login_bind(
-  p_login text, p_tenant text default null, p_principal text default null, p_executors text[] default null, p_kinds text[] default null,
-  p_payload_access text default 'safe') returns jsonb
+  p_login text, p_tenant text default null, p_principal text default null, p_executors text[] default null,
+  p_kinds text[] default null, p_payload_access text default 'safe')
+returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -172,40 +202,62 @@ begin
   -- A login without a principal signs with its own name.
   perform tenure.check_actor('name of a principal', coalesce(p_principal, p_login));
   if array_position(p_executors, null) is not null or array_position(p_kinds, null) is not null then
-    perform tenure.refuse('name_blank', 'A list of the binding has an empty place.', 'Nobody can say what it would allow.', 'Leave it out.');
+    perform tenure.refuse('name_blank', 'A list of the binding has an empty place.',
+      'Nobody can say what it would allow.', 'Leave it out.');
   end if;
   perform tenure.check_executor(x.name) from unnest(p_executors) x (name);
   perform tenure.check_word('value_unknown', 'payload access', p_payload_access, array['safe', 'restricted']);
   if p_tenant is not null then
     select t.tenant_id into v_tenant from tenure.tenants t where t.name = p_tenant and t.tenant_id > 0;
-    -- Whether another tenant exists is not for an admin to know: that is refused below.
+    -- An admin must not learn whether another tenant exists: for them it is refused below.
     if not found and tenure.is_trusted() then
-      perform tenure.refuse('tenant_unknown', format('There is no tenant %L.', p_tenant), 'A login is bound to an existing tenant.', 'See tenure.tenant_list().');
+      perform tenure.refuse('tenant_unknown', format('There is no tenant %L.', p_tenant),
+        'A login is bound to an existing tenant.', 'See tenure.tenant_list().');
     end if;
   end if;
-  -- A login without a binding of its own works within the tenant of the star: it is not for others to take.
-  select l.tenant_id into v_bound from tenure.logins l where l.login in (p_login, '*') order by (l.login = '*') limit 1;
-  if v_tenant is null or (not tenure.is_trusted() and (v_tenant <> v_caller.tenant_id or v_bound <> v_caller.tenant_id or p_login = '*')) then
-    perform tenure.refuse('not_permitted', format('This login cannot bind %L there.', p_login), 'An admin binds logins within the own tenant only.',
+  -- A login without a binding of its own belongs to the tenant of '*': admins of other tenants cannot take
+  -- it.
+  select l.tenant_id into v_bound
+    from tenure.logins l
+   where l.login in (p_login, '*')
+   order by (l.login = '*')
+   limit 1;
+  if v_tenant is null
+     or (not tenure.is_trusted()
+         and (v_tenant <> v_caller.tenant_id or v_bound <> v_caller.tenant_id or p_login = '*')) then
+    perform tenure.refuse('not_permitted', format('This login cannot bind %L there.', p_login),
+      'An admin binds logins within the own tenant only.',
       'Ask whoever runs the installation.');
   end if;
   perform tenure.check_not_own_login(v_caller, p_login, coalesce(p_principal, p_login));
-  insert into tenure.logins (login, tenant_id, principal, executors, kinds, payload_access, bound_at, bound_by, makers)
-  values (p_login, v_tenant, p_principal, p_executors, p_kinds, p_payload_access, v_now, v_caller.principal, tenure.makers_now(v_caller))
-  on conflict (login) do update set tenant_id = excluded.tenant_id, principal = excluded.principal, executors = excluded.executors, kinds = excluded.kinds,
-    payload_access = excluded.payload_access, bound_at = excluded.bound_at, bound_by = excluded.bound_by, makers = excluded.makers;
+  insert into tenure.logins (login, tenant_id, principal, executors, kinds, payload_access, bound_at,
+    bound_by, makers)
+  values (p_login, v_tenant, p_principal, p_executors, p_kinds, p_payload_access, v_now, v_caller.principal,
+    tenure.makers_now(v_caller))
+  on conflict (login) do update
+    set tenant_id = excluded.tenant_id,
+        principal = excluded.principal,
+        executors = excluded.executors,
+        kinds = excluded.kinds,
+        payload_access = excluded.payload_access,
+        bound_at = excluded.bound_at,
+        bound_by = excluded.bound_by,
+        makers = excluded.makers;
   delete from tenure.unbound_logins u where u.login = p_login;
   perform tenure.approvers_changed(v_now, null);
-  -- What the login offers, it offers with the rights it had.
+  -- Offers of the login were made with the rights it had before.
   perform tenure.offers_end(array[v_tenant, v_bound], 'infinity');
   perform tenure.emit(v_now, v_tenant, 'login.bound', v_caller.principal, null, p_login,
-    jsonb_build_object('login', p_login, 'principal', p_principal, 'executors', p_executors, 'kinds', p_kinds, 'payload_access', p_payload_access));
-  return jsonb_build_object('login', p_login, 'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_tenant),
-    'principal', coalesce(p_principal, p_login), 'executors', p_executors, 'kinds', p_kinds, 'payload_access', p_payload_access);
+    jsonb_build_object('login', p_login, 'principal', p_principal, 'executors', p_executors, 'kinds', p_kinds,
+      'payload_access', p_payload_access));
+  return jsonb_build_object('login', p_login,
+    'tenant', (select t.name from tenure.tenants t where t.tenant_id = v_tenant),
+    'principal', coalesce(p_principal, p_login), 'executors', p_executors, 'kinds', p_kinds,
+    'payload_access', p_payload_access);
 end
 $$;
 
--- Takes a binding back. Without the binding of '*' an unbound login is refused.
+-- Removes the binding of a login. Without a binding for '*' an unbound login is refused.
 create or replace function tenure.login_unbind(p_login text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -227,11 +279,15 @@ begin
   end if;
   insert into tenure.unbound_logins (login, tenant_id, unbound_at, unbound_by, makers)
   values (p_login, v_tenant, v_now, v_caller.principal, tenure.makers_now(v_caller))
-  on conflict (login) do update set tenant_id = excluded.tenant_id, unbound_at = excluded.unbound_at,
-    unbound_by = excluded.unbound_by, makers = excluded.makers;
+  on conflict (login) do update
+    set tenant_id = excluded.tenant_id,
+        unbound_at = excluded.unbound_at,
+        unbound_by = excluded.unbound_by,
+        makers = excluded.makers;
   perform tenure.approvers_changed(v_now, null);
   perform tenure.offers_end(array[v_tenant], 'infinity');
-  perform tenure.emit(v_now, v_tenant, 'login.unbound', v_caller.principal, null, p_login, jsonb_build_object('login', p_login));
+  perform tenure.emit(v_now, v_tenant, 'login.unbound', v_caller.principal, null, p_login,
+    jsonb_build_object('login', p_login));
   return jsonb_build_object('login', p_login, 'unbound', true);
 end
 $$;

@@ -1,4 +1,4 @@
--- What may happen to a job. The same rows stand in crates/core/src/transitions.rs; a test compares them both ways.
+-- The transitions of a job. crates/core/src/transitions.rs has the same rows; a test compares them both ways.
 create or replace view tenure.transitions (from_state, verb, to_state) as
 values
   (null::text, 'enqueue', 'queued'),
@@ -35,4 +35,5 @@ values
   ('failed', 'clean', 'cleaned'),
   ('cancelled', 'clean', 'cleaned'),
   ('dead_letter', 'clean', 'cleaned');
-comment on view tenure.transitions is 'The job machine: every legal transition. Any other pair of states is refused.';
+comment on view tenure.transitions is
+  'The job machine: every legal transition. Any other pair of states is refused.';

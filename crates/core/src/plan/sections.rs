@@ -1,5 +1,5 @@
 //! Sections: steps that hold one target together, in order, with nothing from outside between them.
-//! `sql/functions/plans_sections.sql` decides the same, in the same order.
+//! `sql/functions/plans/sections.sql` decides the same, in the same order.
 
 use std::collections::BTreeMap;
 

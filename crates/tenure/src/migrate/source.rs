@@ -87,16 +87,19 @@ fn file(path: &'static str) -> SqlFile {
     }
 }
 
-/// The SQL files of one directory, by name.
+/// The SQL files of a directory and of those in it, by path.
 fn files(dir: &'static str) -> Vec<SqlFile> {
-    let entries = SQL
-        .get_dir(dir)
-        .expect("sql/ is embedded when the crate is built")
-        .files();
-    let mut files: Vec<SqlFile> = entries
-        .filter(|file| file.path().extension().is_some_and(|extension| extension == "sql"))
-        .map(|entry| file(entry.path().to_str().expect("names in sql/ are plain")))
-        .collect();
+    let dir = SQL.get_dir(dir).expect("sql/ is embedded when the crate is built");
+    let mut files = Vec::new();
+    let mut open = vec![dir];
+    while let Some(dir) = open.pop() {
+        open.extend(dir.dirs());
+        files.extend(
+            dir.files()
+                .filter(|file| file.path().extension().is_some_and(|extension| extension == "sql"))
+                .map(|entry| file(entry.path().to_str().expect("names in sql/ are plain"))),
+        );
+    }
     files.sort_by_key(|file| file.path);
     files
 }

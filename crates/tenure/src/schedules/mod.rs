@@ -1,6 +1,6 @@
 //! Schedules, as far as they need the calendar: rules are checked, slots computed, and what happened is explained.
 //!
-//! What the database decides (which slot runs, waits or is skipped) is in `sql/functions/slots_run.sql`; which
+//! What the database decides (which slot runs, waits or is skipped) is in `sql/functions/slots/fire.sql`; which
 //! moments a rule names is computed here, with the newest time zone data there is ([`crate::zones`]).
 
 mod declare;

@@ -23,8 +23,7 @@ const COMPOSED: [&str; 10] = [
 fn texts() -> BTreeSet<String> {
     let functions = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/functions");
     let mut texts = BTreeSet::new();
-    for entry in std::fs::read_dir(functions).expect("the functions") {
-        let path = entry.expect("an entry").path();
+    for path in crate::tidy::files(&functions) {
         let source = std::fs::read_to_string(&path).expect("a file");
         let lines = source.lines().filter(|line| !line.trim_start().starts_with("--"));
         let source = lines.collect::<Vec<_>>().join("\n").replace("''", "");

@@ -1,0 +1,111 @@
+-- The end of slots: writing the end of their jobs, reopening them, and their events. The end of a run takes
+-- no lock on the schedule.
+
+-- Writes one event for each slot: schedule.slot_ with p_what.
+create or replace function tenure.slots_told(
+  p_what text, p_now timestamptz, p_actor text, p_slot_ids bigint[]) returns void
+language sql
+as $$
+  insert into tenure.events (at, tenant_id, kind, actor, subject, data)
+  select p_now, p.tenant_id, 'schedule.slot_' || p_what, p_actor, s.name,
+         jsonb_strip_nulls(jsonb_build_object(
+           'plan_time', p.plan_time,
+           'origin', p.origin,
+           'scope_kind', p.scope_kind,
+           'scope_id', p.scope_id,
+           'job_id', p.job_id,
+           'reason', p.skip_reason,
+           'missed', p.missed,
+           'missed_until', p.missed_until,
+           'error_code', p.error_code,
+           'duration_ms', p.duration_ms))
+    from tenure.planned_slots p
+    join tenure.schedules s on s.schedule_id = p.schedule_id
+   where p.slot_id = any (p_slot_ids)
+   order by p.slot_id
+$$;
+
+-- Writes the end of jobs to their slots, in the transaction of the end. Jobs that are not over or have no
+-- slot are ignored. Functions that end jobs call it where lanes.planned is true.
+create or replace function tenure.slots_end(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_ended bigint[];
+begin
+  with over as (
+    update tenure.planned_slots p
+       set state = case a.state
+             when 'succeeded' then 'succeeded'
+             when 'cancelled' then 'cancelled'
+             else 'failed'
+           end,
+           attempts = a.attempt,
+           worker = a.owner,
+           started_at = b.started_at,
+           ended_at = a.ended_at,
+           duration_ms = floor(extract(epoch from a.ended_at - b.started_at) * 1000)::bigint,
+           rows_affected = case
+             when jsonb_typeof(a.result -> 'rows_affected') = 'number'
+                  and (a.result ->> 'rows_affected') ~ '^[0-9]{1,18}$'
+               then (a.result ->> 'rows_affected')::bigint
+           end,
+           result = a.result,
+           result_ref = a.result_ref,
+           error_code = coalesce(a.error_code, case
+             when a.state = 'cancelled' then 'cancelled'
+             when a.state <> 'succeeded' then a.outcome
+           end),
+           error_message = coalesce(a.error_message, a.reason),
+           -- Depends on the schedule's overlap, not on the waiting slots: one that begins to wait at the same
+           -- time is not visible here.
+           owes_next = s.deleted_at is null
+             and (s.overlap in ('queue', 'cancel_other')
+               or p.origin = 'backfill'
+               or exists (
+                 select from tenure.planned_slots w
+                  where w.schedule_id = p.schedule_id and w.state = 'planned' and w.origin = 'backfill'))
+      from tenure.schedules s,
+           tenure.attempts a
+      cross join lateral (
+        select min(x.started_at) as started_at from tenure.attempts x where x.job_id = a.job_id) b
+     where p.job_id = any (p_job_ids) and p.state = 'running'
+       and a.job_id = p.job_id and a.final
+       and s.schedule_id = p.schedule_id
+    returning p.slot_id
+  )
+  select array_agg(o.slot_id) into v_ended from over o;
+  if v_ended is not null then
+    perform tenure.slots_told(o.state, p_now, p_actor, array_agg(o.slot_id))
+       from tenure.planned_slots o
+      where o.slot_id = any (v_ended)
+      group by o.state;
+  end if;
+end
+$$;
+
+-- Sets a failed slot back to running: its job is retried, or another job (p_by_job_id) replays it.
+create or replace function tenure.slot_reopen(p_job_id uuid, p_by_job_id uuid) returns void
+language plpgsql
+as $$
+begin
+  update tenure.planned_slots p
+     set state = 'running',
+         job_id = p_by_job_id,
+         ended_at = null,
+         duration_ms = null,
+         rows_affected = null,
+         result = null,
+         result_ref = null,
+         error_code = null,
+         error_message = null,
+         owes_next = false
+   where p.job_id = p_job_id and p.state = 'failed';
+  if found then
+    update tenure.lanes l set planned = true
+     where not l.planned
+       and l.lane = (select j.lane from tenure.jobs j where j.job_id = p_by_job_id);
+  end if;
+end
+$$;
