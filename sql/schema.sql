@@ -6771,10 +6771,6 @@ ALTER TABLE ONLY tenure.principals
 ALTER TABLE ONLY tenure.schedules
     ADD CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
--- step_fences step_fences_execution_id_fkey; Type: FK CONSTRAINT
-ALTER TABLE ONLY tenure.step_fences
-    ADD CONSTRAINT step_fences_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id) ON DELETE CASCADE;
-
 -- step_runs step_runs_execution_id_step_number_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.step_runs
     ADD CONSTRAINT step_runs_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);

@@ -26,7 +26,7 @@ fn by_role(floor: &Floor, role: &str, args: &[&str]) -> Answer {
     Answer::of(&mut command)
 }
 
-/// The way round of issue 16, by the command on a database and over HTTP, by each role and by an agent.
+/// By the command on a database and over HTTP, by each role and by an agent.
 #[tokio::test]
 async fn a_step_that_says_read_of_a_registered_modify_is_refused_on_every_way() {
     let floor = Floor::open().await;
@@ -43,6 +43,8 @@ async fn a_step_that_says_read_of_a_registered_modify_is_refused_on_every_way() 
             refused(&floor.sql(who, &words), "action_lowered");
             refused(&floor.http(who, &words), "action_lowered");
         }
+        // A producer submits nothing; the others meet the rule.
+        refused(&by_role(&floor, "producer", &words), "not_permitted");
         for role in ["requester", "operator", "admin"] {
             let answer = by_role(&floor, role, &words);
             refused(&answer, "action_lowered");

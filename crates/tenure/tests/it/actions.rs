@@ -39,7 +39,7 @@ async fn executions(c: &Client) -> i64 {
     get(c, "select count(*) from tenure.executions", &[]).await
 }
 
-/// The way round of issue 16: the rule asks for level 2 on modify, and the step says that it is a read.
+/// The rule asks for level 2 on modify, and the step says that it is a read.
 #[tokio::test]
 async fn a_step_that_says_read_of_a_registered_modify_is_refused_by_whoever_submits_it() {
     let (db, c) = people().await;

@@ -341,8 +341,9 @@ async fn the_pick_walks_the_primary_key_without_a_sort_on_an_empty_a_full_and_a_
         &[],
     )
     .await;
+    let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        source.contains(PICK),
+        folded(&source).contains(&folded(PICK)),
         "the claim picks by another statement: change PICK with it"
     );
     enqueue(&c, "a").await;
