@@ -15,7 +15,19 @@ begin
 end
 $$;
 
+-- The key that signs: the newest whose secret half is outside, or still in the database. Null: there is none.
+create or replace function tenure.evidence_key_signing() returns tenure.evidence_keys
+language sql stable
+as $$
+  select k
+    from tenure.evidence_keys k
+   where k.is_external or exists (select from tenure.secrets s where s.name = 'evidence:' || k.key_id)
+   order by k.created_at desc, k.key_id
+   limit 1
+$$;
+
 -- Adds a key pair; the newest signs. With p_first only if there is none yet: the answer says which one signs.
+-- Refuses while a key outside signs: the servers that have it would remove this one when they start.
 create or replace function tenure.evidence_key_add(
   p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean default false) returns jsonb
 language plpgsql security definer
@@ -24,7 +36,7 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
-  v_there  text;
+  v_signs  tenure.evidence_keys;
 begin
   perform tenure.check_evidence_key(p_key_id, p_public_key);
   if (octet_length(p_secret_key) between 32 and 4096) is not true then
@@ -33,16 +45,21 @@ begin
       'Make one with: tenure evidence key create.');
   end if;
   lock table tenure.evidence_keys in share row exclusive mode;
-  select k.key_id into v_there from tenure.evidence_keys k order by k.created_at desc, k.key_id limit 1;
-  if p_first and v_there is not null then
-    return jsonb_build_object('key_id', v_there, 'added', false);
+  v_signs := tenure.evidence_key_signing();
+  if p_first and v_signs.key_id is not null then
+    return jsonb_build_object('key_id', v_signs.key_id, 'added', false);
   end if;
-  if (v_there <> p_key_id or exists (select from tenure.evidence_keys k
-                                      where k.key_id = p_key_id and k.is_external))
+  if v_signs.is_external then
+    perform tenure.refuse('state_conflict',
+      format('Key %s signs, and it is kept outside the database.', v_signs.key_id),
+      'A key in the database would be removed by the next server that starts with the key outside.',
+      'Make the new one outside. Start the server with the key: TENURE_EVIDENCE_KEY_FILE names its file.');
+  end if;
+  if v_signs.key_id is distinct from p_key_id
      and exists (select from tenure.evidence_keys k where k.key_id = p_key_id) then
     perform tenure.refuse('state_conflict',
-      format('The key %s is there already, and %s signs.', p_key_id, v_there),
-      'The newest key signs; an earlier one only verifies what it signed, and an external one stays outside.',
+      format('The key %s is there already, and does not sign.', p_key_id),
+      'The newest key signs; an earlier one only verifies what it signed.',
       'Make a new one: tenure evidence key create.');
   end if;
   insert into tenure.evidence_keys (key_id, public_key, created_at, created_by)
@@ -92,16 +109,15 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_newest tenure.evidence_keys;
+  v_signs tenure.evidence_keys := tenure.evidence_key_signing();
 begin
-  select k.* into v_newest from tenure.evidence_keys k order by k.created_at desc, k.key_id limit 1;
   return query
-    select v_newest.key_id, v_newest.public_key, s.value
-      from tenure.secrets s where s.name = 'evidence:' || v_newest.key_id;
+    select v_signs.key_id, v_signs.public_key, s.value
+      from tenure.secrets s where s.name = 'evidence:' || v_signs.key_id;
   if found then
     return;
   end if;
-  if v_newest.is_external then
+  if v_signs.is_external then
     perform tenure.refuse('evidence_key_missing',
       format('The key that signs evidence, %s, is not in the database.', v_newest.key_id),
       'Its secret half is kept outside, and this program was not given it.',
@@ -120,9 +136,11 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+declare
+  v_signs tenure.evidence_keys := tenure.evidence_key_signing();
   return query
     select k.key_id, k.public_key, k.created_at, k.created_by,
-           row_number() over (order by k.created_at desc, k.key_id) = 1,
+           k.key_id is not distinct from v_signs.key_id,
            case when k.is_external then 'outside'
                 when exists (select from tenure.secrets s where s.name = 'evidence:' || k.key_id)
                 then 'database'

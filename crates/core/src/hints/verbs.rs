@@ -108,6 +108,12 @@ pub const PHRASES: &[[&str; 3]] = &[
         ", with the header Tenure-Tenant: *.",
     ],
     [
+        "Start the server with the key: TENURE_EVIDENCE_KEY_FILE names its file.",
+        "Start the server with the key: tenure serve --evidence-key-file FILE. A command on the database itself reads \
+         the file that TENURE_EVIDENCE_KEY_FILE names.",
+        "Start the server with the key: TENURE_EVIDENCE_KEY_FILE names its file.",
+    ],
+    [
         "tenure.principal_set(name, {\"confirm\": true})",
         "tenure principal set NAME --confirm",
         "PATCH /v1/principals/NAME with {\"confirm\": true}",

@@ -72,3 +72,52 @@ async fn a_key_outside_signs_and_leaves_no_secret_in_the_database() {
     raised(try_rows(&c, sql, &[]).await, "state_conflict");
     run(&c, "rollback").await;
 }
+
+/// Once a key outside signs, list, refusals and servers agree on it: none is made in the database beside it.
+#[tokio::test]
+async fn a_key_outside_stays_the_one_that_signs() {
+    let (_db, mut c) = open().await;
+    let outside = tenure::evidence::KeySource::outside(SecretKey::from_seed(&[1; 32]));
+    let id = SecretKey::from_seed(&[1; 32]).public_key().id();
+    let transaction = c.transaction().await.expect("begin");
+    outside.ensure(&transaction).await.expect("known");
+    transaction.commit().await.expect("commit");
+    let signs = "select string_agg(key_id || ' ' || kept, ', ') from tenure.evidence_key_list() where signs";
+    assert_eq!(get::<String>(&c, signs, &[]).await, format!("{id} outside"));
+
+    let added = SecretKey::from_seed(&[2; 32]);
+    let transaction = c.transaction().await.expect("begin");
+    tenure::store::for_every_tenant(&transaction)
+        .await
+        .expect("every tenant");
+    let refused =
+        tenure::store::evidence::evidence_key_add(&transaction, &added, tenure::store::evidence::KeyTurn::Next)
+            .await
+            .expect_err("a key outside signs");
+    assert_eq!(refused.code(), "state_conflict");
+    transaction.rollback().await.expect("rollback");
+
+    // One that an earlier version let in is removed by the next server, and the key outside signs again.
+    let public = added.public_key();
+    let insert = "insert into tenure.evidence_keys (key_id, public_key, created_at, created_by)
+      select $1, $2, tenure.now() + interval '1 hour', 'eve'";
+    c.execute(insert, &[&public.id(), &public.to_bytes().as_slice()])
+        .await
+        .expect("a key");
+    let secret = "insert into tenure.secrets (name, value) values ('evidence:' || $1, $2)";
+    c.execute(secret, &[&public.id(), &added.reveal().as_slice()])
+        .await
+        .expect("a secret");
+    assert_eq!(get::<String>(&c, signs, &[]).await, format!("{} database", public.id()));
+    let transaction = c.transaction().await.expect("begin");
+    outside.ensure(&transaction).await.expect("known");
+    let error = tenure::evidence::current_key(&transaction)
+        .await
+        .expect_err("it is outside");
+    assert_eq!(error.code(), "evidence_key_missing");
+    transaction.rollback().await.expect("rollback");
+    let transaction = c.transaction().await.expect("begin");
+    outside.ensure(&transaction).await.expect("known");
+    transaction.commit().await.expect("commit");
+    assert_eq!(get::<String>(&c, signs, &[]).await, format!("{id} outside"));
+}

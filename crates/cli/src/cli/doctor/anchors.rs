@@ -19,14 +19,9 @@ pub(super) fn key(doctor: &Value) -> Finding {
             "evidence key",
             format!("{id}, kept in the database: who owns it can sign with it (docs/anchors.md)."),
         ),
-        Some(_) => Finding::warn(
+        _ => Finding::warn(
             "evidence key",
-            format!("The secret half of {id} was removed from the database."),
-            "Start the server with its key: tenure serve --evidence-key-file FILE",
-        ),
-        None => Finding::warn(
-            "evidence key",
-            "There is none: nothing can be exported or archived.",
+            "There is none that signs: nothing can be exported or archived.",
             "Run: tenure evidence key create",
         ),
     }
@@ -102,7 +97,6 @@ mod tests {
         let of = |kept: &str| key(&json!({"anchors": {"key": {"key_id": "21fe31dfa154a261", "kept": kept}}}));
         assert!(of("outside").what.contains("outside the database"));
         assert!(of("database").what.contains("in the database"));
-        assert_eq!(of("removed").verdict, Verdict::Warn);
         assert_eq!(key(&json!({})).verdict, Verdict::Warn);
     }
 }
