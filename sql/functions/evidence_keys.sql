@@ -119,9 +119,9 @@ begin
   end if;
   if v_signs.is_external then
     perform tenure.refuse('evidence_key_missing',
-      format('The key that signs evidence, %s, is not in the database.', v_newest.key_id),
-      'Its secret half is kept outside, and this program was not given it.',
-      'Name the file with the key in the variable TENURE_EVIDENCE_KEY_FILE of this program.');
+      format('The key that signs evidence, %s, is not in the database.', v_signs.key_id),
+      'Its secret half is kept outside, and the server or program that was to sign was started without it.',
+      'Start the server with the key: TENURE_EVIDENCE_KEY_FILE names its file.');
   end if;
   perform tenure.refuse('evidence_key_missing', 'There is no key to sign evidence with.',
     'None has been made yet, or its secret half was removed.', 'Make one: tenure evidence key create.');
@@ -135,9 +135,9 @@ returns table (key_id text, public_key bytea, created_at timestamptz, created_by
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
-begin
 declare
   v_signs tenure.evidence_keys := tenure.evidence_key_signing();
+begin
   return query
     select k.key_id, k.public_key, k.created_at, k.created_by,
            k.key_id is not distinct from v_signs.key_id,
