@@ -155,7 +155,7 @@ begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.refuse_agent(v_caller);
   perform tenure.check_action(p_name, p_spec);
-  return tenure.governance_change(v_caller, 'action', p_name, 'set', p_spec);
+  return tenure.governance_change(v_caller, 'action', p_name, 'set', tenure.action_complete(p_spec));
 end
 $$;
 
@@ -173,13 +173,28 @@ begin
 end
 $$;
 
+-- A checked registration with every field that it leaves out: so a second admin sees all that it sets.
+create or replace function tenure.action_complete(p_spec jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  v_row tenure.actions := jsonb_populate_record(null::tenure.actions, p_spec);
+begin
+  return jsonb_build_object('action_class', v_row.action_class, 'kinds', v_row.kinds,
+    'level_min', coalesce(v_row.level_min, 0),
+    'lock_scope', coalesce(v_row.lock_scope,
+      case v_row.action_class when 'read' then 'none' else 'target' end),
+    'payload_restricted', coalesce(v_row.payload_restricted, false), 'note', coalesce(v_row.note, ''));
+end
+$$;
+
 -- Writes a registration that was checked.
 create or replace function tenure.action_write(
   p_tenant_id integer, p_now timestamptz, p_author text, p_name text, p_spec jsonb) returns void
 language plpgsql
 as $$
 declare
-  v_row tenure.actions := jsonb_populate_record(null::tenure.actions, p_spec);
+  v_row tenure.actions := jsonb_populate_record(null::tenure.actions, tenure.action_complete(p_spec));
 begin
   if (select count(*) from tenure.actions a where a.tenant_id = p_tenant_id and a.name <> p_name)
        >= tenure.limit_of('actions_max') then

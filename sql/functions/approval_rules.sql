@@ -258,21 +258,45 @@ begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.refuse_agent(v_caller);
   perform tenure.check_rule(p_name, p_spec);
-  return tenure.governance_change(v_caller, 'approval_rule', p_name, 'set', p_spec);
+  -- The next position is read under the lock: it is free, and stays so.
+  perform tenure.config_lock(v_caller.tenant_id);
+  return tenure.governance_change(v_caller, 'approval_rule', p_name, 'set',
+    tenure.approval_rule_complete(v_caller.tenant_id, p_name, p_spec));
 end
 $$;
 
--- Writes a rule that was checked. The caller holds the tenant: the next position is free, and stays so.
+-- A checked rule with every field that it leaves out, named as in the table: so a second admin sees all that
+-- it sets. A rule without a position comes after all others.
+create or replace function tenure.approval_rule_complete(p_tenant_id integer, p_name text, p_spec jsonb)
+returns jsonb
+language plpgsql stable
+as $$
+declare
+  v_rule tenure.approval_rules := jsonb_populate_record(null::tenure.approval_rules, p_spec - 'window');
+begin
+  if jsonb_typeof(p_spec -> 'window') = 'object' then
+    v_rule.start_window := p_spec -> 'window';
+  end if;
+  v_rule.position := coalesce(v_rule.position, (
+    select max(r.position) + 10 from tenure.approval_rules r
+     where r.tenant_id = p_tenant_id and r.name <> p_name), 10);
+  v_rule.roles := coalesce(v_rule.roles, '{}');
+  v_rule.quorum := coalesce(v_rule.quorum, 1);
+  v_rule.expires_seconds := coalesce(v_rule.expires_seconds, 86400);
+  v_rule.note := coalesce(v_rule.note, '');
+  return to_jsonb(v_rule) - array['tenant_id', 'name', 'updated_at', 'updated_by'];
+end
+$$;
+
+-- Writes a rule that was checked. The caller holds the tenant.
 create or replace function tenure.approval_rule_write(
   p_tenant_id integer, p_now timestamptz, p_author text, p_name text, p_spec jsonb) returns void
 language plpgsql
 as $$
 declare
-  v_rule tenure.approval_rules := jsonb_populate_record(null::tenure.approval_rules, p_spec - 'window');
+  v_rule tenure.approval_rules := jsonb_populate_record(null::tenure.approval_rules,
+    tenure.approval_rule_complete(p_tenant_id, p_name, p_spec));
 begin
-  v_rule.start_window := case when jsonb_typeof(p_spec -> 'window') = 'object' then p_spec -> 'window' end;
-  v_rule.position := coalesce(v_rule.position, (
-    select max(r.position) + 10 from tenure.approval_rules r where r.tenant_id = p_tenant_id and r.name <> p_name), 10);
   if exists (select from tenure.approval_rules r
               where r.tenant_id = p_tenant_id and r.position = v_rule.position and r.name <> p_name) then
     perform tenure.refuse('key_taken', format('Another rule stands at position %s.', v_rule.position),
@@ -284,8 +308,8 @@ begin
     updated_at, updated_by)
   values (p_tenant_id, p_name, v_rule.position, v_rule.action_classes, v_rule.actions, v_rule.kinds, v_rule.executors,
     v_rule.target_types, v_rule.target_refs, v_rule.sla_classes, v_rule.requesters, v_rule.requester_kinds,
-    v_rule.level, coalesce(v_rule.roles, '{}'), coalesce(v_rule.quorum, 1), coalesce(v_rule.expires_seconds, 86400),
-    v_rule.start_window, coalesce(v_rule.note, ''), p_now, p_author)
+    v_rule.level, v_rule.roles, v_rule.quorum, v_rule.expires_seconds, v_rule.start_window, v_rule.note,
+    p_now, p_author)
   on conflict (tenant_id, name) do update set position = excluded.position, action_classes = excluded.action_classes,
     actions = excluded.actions, kinds = excluded.kinds, executors = excluded.executors,
     target_types = excluded.target_types, target_refs = excluded.target_refs, sla_classes = excluded.sla_classes,

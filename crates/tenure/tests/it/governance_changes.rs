@@ -97,6 +97,68 @@ async fn a_change_takes_effect_when_another_admin_approves_it() {
     assert_eq!(events[0].2["new"]["action_class"], "read", "{events:?}");
 }
 
+/// What a proposal leaves out it still sets: a second admin sees that, in the fields of what is in force.
+#[tokio::test]
+async fn a_proposal_shows_every_field_that_it_sets() {
+    let (_db, c) = people().await;
+    act(&c, "eve").await;
+    let strict = r#"{"action_class": "deploy", "level_min": 2, "kinds": ["pay"], "payload_restricted": true}"#;
+    let before = one(&c, &format!("select tenure.action_set('pay', '{strict}')"), &[]).await;
+    let strict = r#"{"position": 40, "level": 2, "quorum": 2, "window": {"from": "22:00", "to": "04:00"}}"#;
+    let rule_before = one(&c, &format!("select tenure.approval_rule_set('web', '{strict}')"), &[]).await;
+    guarded(&c).await;
+    let change = propose(&c, "eve", "pay", "read").await;
+    let asked = one(&c, r#"select tenure.approval_rule_set('web', '{"level": 1}')"#, &[]).await;
+    let listed = rows(
+        &c,
+        "select new from tenure.governance_change_list() order by subject",
+        &[],
+    )
+    .await;
+    let (action, rule): (Value, Value) = (listed[0].get(0), listed[1].get(0));
+    assert_eq!(
+        action,
+        json!({"action_class": "read", "kinds": null, "level_min": 0, "lock_scope": "none",
+            "payload_restricted": false, "note": ""})
+    );
+    for (new, old) in [(&action, &before), (&rule, &rule_before)] {
+        let fields = |value: &Value| -> Vec<String> {
+            let all = value.as_object().expect("an object").keys().cloned();
+            all.filter(|key| !["name", "updated_at", "updated_by"].contains(&key.as_str()))
+                .collect()
+        };
+        assert_eq!(fields(new), fields(old));
+    }
+    assert_eq!(
+        (
+            &rule["position"],
+            &rule["quorum"],
+            &rule["start_window"],
+            &rule["expires_seconds"]
+        ),
+        (&json!(10), &json!(1), &Value::Null, &json!(86400))
+    );
+    for (change, applied) in [
+        (change, "select to_jsonb(a) from tenure.actions a"),
+        (
+            id(&asked, "change_id"),
+            "select to_jsonb(r) from tenure.approval_rules r",
+        ),
+    ] {
+        let shown: Value = get(
+            &c,
+            "select new from tenure.governance_changes where change_id = $1",
+            &[&change],
+        )
+        .await;
+        decide(&c, "pam", change, "approve", None).await;
+        let applied: Value = get(&c, applied, &[]).await;
+        for (field, value) in shown.as_object().expect("an object") {
+            assert_eq!(&applied[field], value, "{field}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn every_change_of_what_governs_plans_is_proposed_and_none_goes_round_it() {
     let (_db, c) = people().await;
