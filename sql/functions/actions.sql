@@ -205,9 +205,8 @@ begin
   insert into tenure.actions (tenant_id, name, action_class, kinds, level_min, lock_scope, payload_restricted,
     note,
     updated_at, updated_by)
-  values (p_tenant_id, p_name, v_row.action_class, v_row.kinds, coalesce(v_row.level_min, 0),
-    coalesce(v_row.lock_scope, case v_row.action_class when 'read' then 'none' else 'target' end),
-    coalesce(v_row.payload_restricted, false), coalesce(v_row.note, ''), p_now, p_author)
+  values (p_tenant_id, p_name, v_row.action_class, v_row.kinds, v_row.level_min, v_row.lock_scope,
+    v_row.payload_restricted, v_row.note, p_now, p_author)
   on conflict (tenant_id, name) do update set action_class = excluded.action_class, kinds = excluded.kinds,
     level_min = excluded.level_min, lock_scope = excluded.lock_scope,
       payload_restricted = excluded.payload_restricted,
@@ -242,12 +241,12 @@ declare
   v_tenant  integer := tenure.current_tenant();
   v_found   record;
   v_default record;
+  v_kinds   text[];
 begin
   perform tenure.check_tenant(v_tenant);
   perform tenure.check_name('action', p_action);
   v_default := tenure.action_default(v_tenant);
-  select m.registration, m.action_class, m.level_min, m.lock_scope, m.payload_restricted, m.kind_allowed,
-    m.kinds
+  select m.registration, m.action_class, m.level_min, m.lock_scope, m.payload_restricted, m.kind_allowed
     into v_found
     from tenure.action_match(v_tenant, p_action, coalesce(p_kind, p_action)) m;
   if not found then
@@ -255,12 +254,22 @@ begin
       v_default.is_open,
       'action_class', v_default.action_class, 'level_min', v_default.level_min, 'lock_scope',
         v_default.lock_scope,
-      'payload_restricted', false, 'kinds', '*', 'kind_allowed', true);
+      'payload_restricted', false, 'kinds', jsonb_build_array('*'), 'kind_allowed', true);
   end if;
+  -- Of several registrations that apply alike: what each of them allows.
+  with named as materialized (
+    select coalesce(a.kinds, array[p_action]) as kinds
+      from tenure.actions a
+     where a.tenant_id = v_tenant
+       and strpos(', ' || v_found.registration || ', ', ', ' || a.name || ', ') > 0
+  )
+  select coalesce(array_agg(distinct k order by k), '{}') into v_kinds
+    from named n
+    cross join unnest(n.kinds) k
+   where not exists (select from named o where not tenure.matches_any(k, o.kinds));
   return jsonb_build_object('action', p_action, 'registered', true, 'registration', v_found.registration,
     'open', v_default.is_open, 'action_class', v_found.action_class, 'level_min', v_found.level_min,
-    'lock_scope', v_found.lock_scope, 'payload_restricted', v_found.payload_restricted, 'kinds',
-      v_found.kinds,
+    'lock_scope', v_found.lock_scope, 'payload_restricted', v_found.payload_restricted, 'kinds', v_kinds,
     'kind_allowed', v_found.kind_allowed);
 end
 $$;

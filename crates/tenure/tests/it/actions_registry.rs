@@ -53,6 +53,9 @@ async fn the_most_specific_registration_decides_and_of_equal_ones_the_strictest(
         (&json!("target"), &json!(true)),
         "{tied}"
     );
+    // A list, as in the list of actions: what both allow.
+    assert_eq!(tied["kinds"], json!(["b"]), "{tied}");
+    assert_eq!(shown("db.write", "db.write").await["kinds"], json!(["db.write"]));
     for kind in ["a", "c", "a.db.x"] {
         assert_eq!(
             shown("a.db.x", kind).await["kind_allowed"],
