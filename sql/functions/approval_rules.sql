@@ -29,7 +29,8 @@ returns table (step_number integer, rule text, level integer, roles text[], quor
 language sql stable
 as $$
   with matched as materialized (
-    select distinct s.step_number, coalesce(r.name, 'default') as rule, greatest(coalesce(r.level, tenure.class_reach(s.action_class) - 1), coalesce((p_plan ->> 'approval_level')::integer, 0)) as level,
+    select distinct s.step_number, coalesce(r.name, 'default') as rule, o.own_level,
+           greatest(o.own_level, coalesce((p_plan ->> 'approval_level')::integer, 0)) as level,
            coalesce(r.roles, '{}') as roles, coalesce(r.quorum, 1) as quorum, coalesce(r.expires_seconds, 86400) as expires_seconds, r.start_window
       from tenure.plan_steps(p_plan) s
       join tenure.plan_demands(p_plan) d on d.step_number = s.step_number
@@ -48,10 +49,12 @@ as $$
            and (r.requesters is null or tenure.matches_any(q.requester, r.requesters))
            and (r.requester_kinds is null or tenure.principal_kind(p_tenant_id, q.requester) = any (r.requester_kinds))
          order by r.position limit 1) r on true
+      cross join lateral (
+        select coalesce(r.level, tenure.class_reach(s.action_class) - 1) as own_level) o
   ), top as (
     select distinct on (m.step_number) m.* from matched m order by m.step_number, m.level desc, m.quorum desc, m.rule
   ), combined as (
-    select t.step_number, t.level,
+    select t.step_number, t.level, max(m.own_level) as own_level,
            string_agg(m.rule, ', ' order by m.rule <> t.rule, m.rule) filter (where m.rule = t.rule or m.start_window <> t.start_window or (m.start_window is not null and t.start_window is null)
              or (c.counts and (m.quorum > t.quorum or m.expires_seconds < t.expires_seconds or not m.roles <@ t.roles))) as rule,
            jsonb_agg(m.roles) filter (where c.counts) as roles, max(m.quorum) filter (where c.counts) as quorum, min(m.expires_seconds) filter (where c.counts) as expires_seconds,
@@ -61,9 +64,13 @@ as $$
       cross join lateral (select m.level > 0 or t.level = 0 as counts) c
      group by t.step_number, t.level
   )
-  -- Whatever the rules say, the level is at least what the action itself demands; then it is named beside them.
+  -- Whatever the rules say, the level is at least what the action and the plan itself demand; the one that
+  -- raises it is named beside them.
   select c.step_number,
-         c.rule || case when d.level_min > c.level then ', action ' || coalesce(d.registration, 'unregistered') else '' end,
+         c.rule || case
+           when d.level_min > c.level then ', action ' || coalesce(d.registration, 'unregistered')
+           when c.level > c.own_level then ', the plan'
+           else '' end,
          greatest(c.level, d.level_min), array(select distinct x from jsonb_array_elements(c.roles) l cross join lateral jsonb_array_elements_text(l) x order by x), c.quorum, c.expires_seconds,
          case when jsonb_array_length(c.windows) = 1 then c.windows -> 0 else c.windows end
     from combined c
@@ -80,7 +87,12 @@ as $$
 begin
   with rules as materialized (select r.* from tenure.plan_rules(p_tenant_id, p_requesters, p_plan) r),
        top as (select r.* from rules r order by r.level desc, r.quorum desc, r.step_number limit 1)
-  select t.level, t.rule,
+  select t.level,
+         -- Roles that the plan alone asks for are named as its own.
+         t.rule || case when t.level > 0 and t.rule not like '%, the plan' and exists (
+           select from jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]')) x
+            where not exists (select from rules r where r.level > 0 and x = any (r.roles)))
+           then ', the plan' else '' end,
          array(select distinct x from (select unnest(r.roles) as x from rules r where r.level > 0 union all select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]'))) y order by x),
          (select max(r.quorum) from rules r where r.level > 0 or t.level = 0), (select min(r.expires_seconds) from rules r where r.level > 0 or t.level = 0),
          (select case when count(*) = 1 then jsonb_agg(w.start_window) -> 0 when count(*) > 1 then jsonb_agg(w.start_window order by w.start_window::text) end

@@ -164,7 +164,14 @@ async fn nobody_gets_around_a_rule_by_adding_a_step_of_another() {
     // And the plan may raise its own level, never lower it.
     let mut raised = plan("q", &["a read"]);
     raised["approval_level"] = json!(3);
-    assert_eq!(terms(&c, "eve", &raised).await, "3 default 1");
+    assert_eq!(terms(&c, "eve", &raised).await, "3 default, the plan 1");
+    // What the plan asks for beyond the rule is named as its own, and what the rule asks for is not.
+    let mut with_role = plan("q", &["a modify"]);
+    with_role["approval_roles"] = json!(["lead"]);
+    assert_eq!(terms(&c, "eve", &with_role).await, "1 default, the plan 1");
+    with_role["approval_level"] = json!(1);
+    with_role["approval_roles"] = json!([]);
+    assert_eq!(terms(&c, "eve", &with_role).await, "1 default 1");
     let mut lowered = both.clone();
     lowered["approval_level"] = json!(0);
     assert_eq!(terms(&c, "eve", &lowered).await, "2 code 3");
