@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::cell::shown;
 
+/// On a narrower terminal, or one that does not know its width, rows are not broken: each column would be a trickle.
+const TERMINAL_CHARS_MIN: u16 = 60;
 /// A column of free text is at least this wide on a terminal.
 const FREE_TEXT_CHARS_MIN: u16 = 16;
 
@@ -54,14 +56,17 @@ pub(super) fn fields(value: &Value, first: &[&str]) -> String {
 fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    // A pipe has no width: what is cut there is lost.
-    let arrangement = if std::io::stdout().is_terminal() {
-        ContentArrangement::Dynamic
-    } else {
-        ContentArrangement::Disabled
-    };
-    table.set_content_arrangement(arrangement);
+    let is_terminal = std::io::stdout().is_terminal();
+    table.set_content_arrangement(arrangement(is_terminal.then(|| table.width()).flatten()));
     table
+}
+
+/// A pipe has no width: what is cut there is lost.
+fn arrangement(terminal_width: Option<u16>) -> ContentArrangement {
+    match terminal_width {
+        Some(TERMINAL_CHARS_MIN..) => ContentArrangement::Dynamic,
+        _ => ContentArrangement::Disabled,
+    }
 }
 
 /// A word broken over two lines can be neither read nor copied: only free text is, and never to a trickle.
@@ -112,6 +117,13 @@ mod tests {
             &[json!({"kind": "mail", "state": "queued"}), json!({"kind": "a"})],
         );
         assert_eq!(text, "KIND  STATE\nmail  queued\na");
+    }
+
+    #[test]
+    fn only_a_wide_terminal_breaks_lines() {
+        let breaks = |width| matches!(arrangement(width), ContentArrangement::Dynamic);
+        assert!(breaks(Some(60)) && breaks(Some(200)));
+        assert!(!breaks(Some(59)) && !breaks(Some(0)) && !breaks(None));
     }
 
     #[test]
