@@ -9,10 +9,10 @@ use tenure_core::limits::PLAN_SUBMITTED_BYTES_MAX;
 use tenure_core::plan::{ActionClass, CriticalPath, Plan as Document, Section};
 use tenure_core::{Refusal, codes, priority};
 
-use super::execution::{applied, level_in_words};
+use super::execution::applied;
 use crate::connect::Place;
 use crate::errors::Outcome;
-use crate::output::{Column, Format, Output, json_of, printable, shown};
+use crate::output::{Column, Format, Output, json_of, printable};
 use crate::remote;
 use crate::values::{document, short};
 
@@ -38,7 +38,7 @@ const FIRST: &[&str] = &[
 ];
 
 const STEPS: &[Column] = &[
-    Column("LEVEL", "level"),
+    Column("DEPTH", "level"),
     Column("STEP", "id"),
     Column("ACTION", "action"),
     Column("CLASS", "action_class"),
@@ -137,11 +137,7 @@ async fn show_applied(plan: &Document, place: Place, out: Output) -> Outcome {
             step
         })
         .collect();
-    out.text(&format!(
-        "\nThe level that applies: {}; rule {}",
-        level_in_words(&preview["approval_level"]),
-        shown("", &preview["rule"])
-    ))?;
+    out.text(&applied::level_line(&preview["approval_level"], &preview["rule"]))?;
     out.list(applied::APPLIED, &rows, &[], "")
 }
 

@@ -148,6 +148,16 @@ async fn preview_and_plan_show_say_what_applies_and_why() {
             ],
         );
     }
+    // What would be refused, and each thing to know, is a line of its own.
+    plan.as_object_mut().expect("a plan").remove("runbook_ref");
+    plan["timeout_seconds"] = json!(1);
+    let (bare, _) = floor.plan("bare.json", &plan);
+    let seen = floor.http(ANN, &["execution", "preview", &bare]);
+    let lines: Vec<&str> = seen.err.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert!(
+        lines[0].contains("runbook_required") && lines[1].contains("do not fit"),
+        "{seen:?}"
+    );
     let alone = Answer::of(tenure().args(["plan", "show", &file]));
     assert_eq!(alone.exit, 0, "{alone:?}");
     has(&alone.out, &["registered", "service.restart"]);

@@ -37,7 +37,8 @@ async fn each_rule_holds_over_http_and_on_the_command_line() {
         refused(&run(ROBOT, &["principal", "set", BOB, "--confirm"]), "not_permitted");
         let listed = run(ANN, &["principal", "list"]).ok();
         has(&listed, &["MAKERS"]);
-        floor.bench().run(["principal", "set", BOB, "--confirm"]).ok();
+        let confirmed = floor.bench().run(["principal", "set", BOB, "--confirm"]).ok();
+        assert!(confirmed.starts_with("bob is confirmed"), "{confirmed}");
         approve(BOB).ok();
 
         // The worker is lost in the middle: who says that it may run again?
@@ -161,8 +162,10 @@ async fn check_and_preview_warn_when_the_steps_of_a_plan_do_not_fit() {
     assert_eq!(said["warnings"], json!([warning]));
     let ways: [Way; 2] = ways!(floor);
     for (_, run) in ways {
-        let shown = run(ANN, &["execution", "preview", &file]).ok();
-        has(&shown, &["warnings", "may take 70 seconds, the execution 60"]);
+        for verb in ["preview", "submit"] {
+            let shown = run(ANN, &["execution", verb, &file]);
+            has(&shown.err, &[&format!("warning: {warning}")]);
+        }
         assert_eq!(
             json_of(run(ANN, &["execution", "preview", &file, "--json"]))["timeout_seconds"],
             60

@@ -80,6 +80,7 @@ fn a_plan_is_shown_by_level_with_what_goes_without_saying() {
     let path = example("restart-web-tier");
     let shown = Answer::of(&mut command(&["plan", "show", &path])).ok();
     let place = |part: &str| shown.find(part).unwrap_or_else(|| panic!("{part} is not in\n{shown}"));
+    assert!(shown.contains("\nDEPTH  STEP"), "{shown}");
     assert!(place("\n0      drain web-1") < place("\n1      restart web-1") && place("\n7      admit web-2") > 0);
     assert!(shown.contains("6 modify") && shown.contains("15m"), "{shown}");
     assert!(

@@ -293,8 +293,11 @@ fn an_object_is_never_taken_for_a_number() {
     }
 }
 
+/// What the built-in timeout policy gives a long execution.
+const POLICY_SECONDS: i64 = 600;
+
 #[test]
-fn the_examples_are_plans() {
+fn the_examples_are_plans_that_fit_into_their_time() {
     let Some(folder) = in_repository("examples/plans") else {
         return;
     };
@@ -302,7 +305,9 @@ fn the_examples_are_plans() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        Plan::read(&text).unwrap_or_else(|refusal| panic!("{}: {refusal}", path.display()));
+        let plan = Plan::read(&text).unwrap_or_else(|refusal| panic!("{}: {refusal}", path.display()));
+        let (longest, allowed) = (plan.critical_path(), plan.timeout_seconds().unwrap_or(POLICY_SECONDS));
+        assert!(longest.timeout_seconds <= allowed, "{}: {longest:?}", path.display());
         count += 1;
     }
     assert!(count >= 3);

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::read::lock_of;
-use crate::output::Column;
+use super::submit::level_in_words;
+use crate::output::{Column, shown};
 
 /// Beside what the plan itself says.
 pub(in crate::cli) const APPLIED: &[Column] = &[
@@ -15,6 +16,15 @@ pub(in crate::cli) const APPLIED: &[Column] = &[
     Column("REGISTERED AS", "registered"),
     Column("RULE", "rule"),
 ];
+
+/// The level of the whole plan, and the rule that says so.
+pub(in crate::cli) fn level_line(level: &Value, rule: &Value) -> String {
+    format!(
+        "\nThe level that applies: {}; rule {}",
+        level_in_words(level),
+        shown("", rule)
+    )
+}
 
 /// Steps of a preview or of an execution, as the table shows them.
 pub(in crate::cli) fn for_people(step: &mut Value) {

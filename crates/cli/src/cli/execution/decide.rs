@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tenure::store::approvals::{self, Approval, Decision};
 use tenure::store::{executions, steps};
 use tenure_core::codes;
@@ -210,7 +210,8 @@ async fn list(session: &mut Session, execution: Option<Uuid>, state: Option<&str
 }
 
 /// The class, level and lock that apply to each step, and the registered action and the rule that say so.
-async fn show_applied(session: &mut Session, execution: Uuid) -> Outcome {
+async fn show_applied(session: &mut Session, approval: &Approval) -> Outcome {
+    let execution = approval.execution_id;
     let found = session
         .call(remote::step_list(execution, None), async |tx| {
             steps::step_list(tx, execution, None).await
@@ -218,7 +219,8 @@ async fn show_applied(session: &mut Session, execution: Uuid) -> Outcome {
         .await?;
     let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
     rows.iter_mut().for_each(applied::for_people);
-    session.out.text("\nWhat applies:")?;
+    let line = applied::level_line(&json!(approval.level), &json!(approval.rule));
+    session.out.text(&line)?;
     session.out.list(applied::APPLIED, &rows, &[], "")
 }
 
@@ -241,7 +243,10 @@ async fn ask_for_hash(session: &mut Session, approval: &Approval) -> Outcome<Str
         .await?;
     let plan = Plan::read(&text)?;
     plans::show(&plan, session.out)?;
-    show_applied(session, id).await?;
+    show_applied(session, approval).await?;
+    if let Some(warning) = plan.time_warning() {
+        session.out.warn(&warning);
+    }
     let hash = plan.hash();
     let step = approval.step_id.as_ref().map(|step| format!("step {step} of "));
     let mut terminal = io::stderr();

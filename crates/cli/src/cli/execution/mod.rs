@@ -10,8 +10,6 @@ mod submit;
 mod wait;
 mod watch;
 
-pub(super) use submit::level_in_words;
-
 use clap::Subcommand;
 use uuid::Uuid;
 

@@ -94,6 +94,9 @@ impl Submit {
             }
         }
         session.out.done(&told(&answer), &answer, &["execution_id"])?;
+        if let Some(warning) = plan.time_warning() {
+            session.out.warn(&warning);
+        }
         if goes_on {
             let id = made.execution_id;
             session.out.note(&format!(
@@ -171,7 +174,6 @@ const PREVIEW_FIRST: &[&str] = &[
     "opens_at",
     "frozen",
     "timeout",
-    "warnings",
 ];
 
 const PREVIEW_STEPS: &[Column] = &[
@@ -219,10 +221,12 @@ pub(super) async fn preview(mut session: Session, file: &str, behalf: Behalf) ->
     if preview["window"].is_null() {
         preview["opens_at"] = Value::Null;
     }
-    for field in ["roles", "runbook_missing", "warnings"] {
-        if preview[field] == json!([]) || preview[field] == json!(false) {
-            preview[field] = Value::Null;
-        }
+    let warnings = warnings(&preview);
+    for field in ["runbook_missing", "warnings"] {
+        preview[field] = Value::Null;
+    }
+    if preview["roles"] == json!([]) {
+        preview["roles"] = Value::Null;
     }
     preview["approval_level"] = json!(level_in_words(&preview["approval_level"]));
     session.out.object(&preview, PREVIEW_FIRST, &[])?;
@@ -241,11 +245,29 @@ pub(super) async fn preview(mut session: Session, file: &str, behalf: Behalf) ->
         session.out.text("")?;
         session.out.list(PREVIEW_SECTIONS, &sections, &[], "")?;
     }
+    for warning in warnings {
+        session.out.warn(&warning);
+    }
     Ok(())
 }
 
+/// What a submitter should know before: one sentence each.
+fn warnings(preview: &Value) -> Vec<String> {
+    let missing = preview["runbook_missing"] == true;
+    let runbook = missing.then(|| {
+        "Submitting it will be refused (runbook_required): it needs an approval of level 2 or more, and has no \
+         runbook_ref."
+            .to_owned()
+    });
+    let said = preview["warnings"].as_array().into_iter().flatten();
+    runbook
+        .into_iter()
+        .chain(said.map(|warning| shown("", warning)))
+        .collect()
+}
+
 /// `1: one approver`.
-pub(in crate::cli) fn level_in_words(level: &Value) -> String {
+pub(super) fn level_in_words(level: &Value) -> String {
     let meaning = match level.as_i64() {
         Some(0) => "nobody has to allow it",
         Some(1) => "somebody else allows the plan",
