@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure::store::actions::{self as stored, Action};
+use tenure::store::governance_changes::GovernanceChange;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::{Name, Query, Strict};
+use super::body::{Name, NoQuery, Query, Strict};
+use super::governance_changes::changed;
 use super::problem::{Body, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
@@ -31,7 +34,11 @@ struct Actions {
 
 /// List the registered actions
 #[utoipa::path(get, path = "/v1/actions", tag = "executions", responses((status = 200, body = Actions), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
-async fn action_list(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<Actions>, Problem> {
+async fn action_list(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Query(NoQuery {}): Query<NoQuery>,
+) -> Result<Json<Actions>, Problem> {
     let found = server.call(&caller, "action_list", async |client| stored::action_list(client).await);
     Ok(Json(Actions { actions: found.await? }))
 }
@@ -86,31 +93,31 @@ struct ActionSpec {
 
 /// Register an action, or replace its registration
 ///
-/// Where the tenant says so (`governance.changes.need_approval`) the answer is a change that waits for a second admin:
+/// Where the tenant says so (`governance.changes.need_approval`) the answer is 202, with a change that waits for a second admin:
 /// `pending` with its `change_id`.
-#[utoipa::path(put, path = "/v1/actions/{name}", tag = "executions", params(("name" = String, Path)), request_body = ActionSpec, responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+#[utoipa::path(put, path = "/v1/actions/{name}", tag = "executions", params(("name" = String, Path)), request_body = ActionSpec, responses((status = 200, body = Action), (status = 202, description = "Proposed: it takes effect when a second admin approves it", body = GovernanceChange), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
 async fn action_set(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Name(name): Name,
     Strict(spec): Strict<ActionSpec>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<(StatusCode, Json<Value>), Problem> {
     let spec = json!(spec);
     let set = server.call(&caller, "action_set", async |client| {
         stored::action_set(client, &name, &spec).await
     });
-    Ok(Json(set.await?))
+    Ok(changed(set.await?))
 }
 
 /// Remove a registration
-#[utoipa::path(delete, path = "/v1/actions/{name}", tag = "executions", params(("name" = String, Path)), responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+#[utoipa::path(delete, path = "/v1/actions/{name}", tag = "executions", params(("name" = String, Path)), responses((status = 200, body = Object), (status = 202, description = "Proposed: it takes effect when a second admin approves it", body = GovernanceChange), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
 async fn action_delete(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Name(name): Name,
-) -> Result<Json<Value>, Problem> {
+) -> Result<(StatusCode, Json<Value>), Problem> {
     let done = server.call(&caller, "action_delete", async |client| {
         stored::action_delete(client, &name).await
     });
-    Ok(Json(done.await?))
+    Ok(changed(done.await?))
 }

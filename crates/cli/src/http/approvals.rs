@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure::store::approvals::{self, Approval, ApprovalRule, Decision, Vote};
+use tenure::store::governance_changes::GovernanceChange;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -14,7 +16,8 @@ use uuid::Uuid;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::{Id, Name, Query, Strict};
+use super::body::{Id, Name, NoQuery, Query, Strict};
+use super::governance_changes::changed;
 use super::problem::{Body, Problem};
 
 /// The word for approvals in whatever state.
@@ -149,7 +152,11 @@ struct Rules {
 
 /// List the rules about who must approve what, in the order in which they are asked
 #[utoipa::path(get, path = "/v1/approval-rules", tag = "approvals", responses((status = 200, body = Rules), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
-async fn approval_rule_list(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<Rules>, Problem> {
+async fn approval_rule_list(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Query(NoQuery {}): Query<NoQuery>,
+) -> Result<Json<Rules>, Problem> {
     let found = server.call(&caller, "approval_rule_list", async |client| {
         approvals::approval_rule_list(client).await
     });
@@ -233,29 +240,29 @@ struct RuleSpec {
 }
 
 /// Make a rule, or put it in the place of the one of this name
-#[utoipa::path(put, path = "/v1/approval-rules/{name}", tag = "approvals", params(("name" = String, Path)), request_body = RuleSpec, responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+#[utoipa::path(put, path = "/v1/approval-rules/{name}", tag = "approvals", params(("name" = String, Path)), request_body = RuleSpec, responses((status = 200, body = ApprovalRule), (status = 202, description = "Proposed: it takes effect when a second admin approves it", body = GovernanceChange), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
 async fn approval_rule_set(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Name(name): Name,
     Strict(spec): Strict<RuleSpec>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<(StatusCode, Json<Value>), Problem> {
     let spec = json!(spec);
     let set = server.call(&caller, "approval_rule_set", async |client| {
         approvals::approval_rule_set(client, &name, &spec).await
     });
-    Ok(Json(set.await?))
+    Ok(changed(set.await?))
 }
 
 /// Remove a rule
-#[utoipa::path(delete, path = "/v1/approval-rules/{name}", tag = "approvals", params(("name" = String, Path)), responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
+#[utoipa::path(delete, path = "/v1/approval-rules/{name}", tag = "approvals", params(("name" = String, Path)), responses((status = 200, body = Object), (status = 202, description = "Proposed: it takes effect when a second admin approves it", body = GovernanceChange), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")))]
 async fn approval_rule_delete(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Name(name): Name,
-) -> Result<Json<Value>, Problem> {
+) -> Result<(StatusCode, Json<Value>), Problem> {
     let done = server.call(&caller, "approval_rule_delete", async |client| {
         approvals::approval_rule_delete(client, &name).await
     });
-    Ok(Json(done.await?))
+    Ok(changed(done.await?))
 }

@@ -101,6 +101,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// A request that takes no parameters: one that is sent nevertheless is refused.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoQuery {}
+
 /// The id in a path.
 pub(super) struct Id(pub(super) Uuid);
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::store::governance_changes::{self as stored, GovernanceChange};
@@ -57,6 +58,15 @@ async fn governance_change_list(
         stored::governance_change_list(client, state, query.limit).await
     });
     Ok(Json(GovernanceChanges { changes: found.await? }))
+}
+
+/// The answer to a change: 200 where it is in force, 202 where it waits for a second admin.
+pub(super) fn changed(answer: Value) -> (StatusCode, Json<Value>) {
+    let status = match answer["pending"] == true {
+        true => StatusCode::ACCEPTED,
+        false => StatusCode::OK,
+    };
+    (status, Json(answer))
 }
 
 /// A decision about one change.

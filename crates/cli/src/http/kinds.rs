@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::store::executors::{self, Executor, ExecutorBeat};
+use tenure::store::governance_changes::GovernanceChange;
 use tenure::store::kinds::{self, Kind};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -16,6 +18,7 @@ use uuid::Uuid;
 use super::Server;
 use super::auth::Caller;
 use super::body::{Name, Strict};
+use super::governance_changes::changed;
 use super::problem::{Body, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
@@ -69,22 +72,22 @@ struct PolicyRequest {
 /// Set the policy of a kind
 ///
 /// Where the tenant says so (`governance.changes.need_approval`) a change of `only_by_plan` waits for a second admin: the
-/// answer is `pending` with its `change_id`, and nothing of the policy is in force before.
+/// answer is 202, `pending` with its `change_id`, and nothing of the policy is in force before.
 #[utoipa::path(
     put, path = "/v1/kinds/{kind}", tag = "kinds", params(("kind" = String, Path)), request_body = PolicyRequest,
-    responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+    responses((status = 200, body = Object), (status = 202, description = "Proposed: it takes effect when a second admin approves it", body = GovernanceChange), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
 )]
 async fn kind_set(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Name(kind): Name,
     Strict(request): Strict<PolicyRequest>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<(StatusCode, Json<Value>), Problem> {
     let whom = request.on_behalf_of.as_deref();
     let done = server.call(&caller, "kind_set", async |client| {
         kinds::kind_set(client, &kind, &request.policy, whom).await
     });
-    Ok(Json(done.await?))
+    Ok(changed(done.await?))
 }
 
 /// Why.

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure::store::config::{self, ConfigEntry, GatePosition};
+use tenure::store::governance_changes::GovernanceChange;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -14,6 +16,7 @@ use utoipa_axum::routes;
 use super::Server;
 use super::auth::Caller;
 use super::body::{Name, Strict};
+use super::governance_changes::changed;
 use super::problem::{Body, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
@@ -73,20 +76,20 @@ struct SettingRequest {
 /// Set a setting
 #[utoipa::path(
     put, path = "/v1/config/{key}", tag = "settings", params(("key" = String, Path)), request_body = SettingRequest,
-    responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
+    responses((status = 200, body = Object), (status = 202, description = "Proposed: it takes effect when a second admin approves it", body = GovernanceChange), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
 )]
 async fn config_set(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Name(key): Name,
     Strict(request): Strict<SettingRequest>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<(StatusCode, Json<Value>), Problem> {
     let value = Some(&request.value).filter(|value| !value.is_null());
     let whom = request.on_behalf_of.as_deref();
     let done = server.call(&caller, "config_set", async |client| {
         config::config_set(client, &key, value, whom).await
     });
-    Ok(Json(done.await?))
+    Ok(changed(done.await?))
 }
 
 /// Whether something may run.

@@ -235,3 +235,45 @@ async fn a_forged_step_reaches_no_claim_over_http() {
     let listed = bench.lines(&["job", "list", "--kind", "deploy"]);
     assert_eq!(listed[0]["step"], known, "{listed:?}");
 }
+
+/// A change that waits for a second admin is 202, one that is in force 200; and lists refuse parameters they do not have.
+#[tokio::test]
+async fn a_proposed_change_is_accepted_and_one_in_force_is_ok() {
+    let scene = Scene::open().await;
+    let admin = scene.key("admin", &["--role", "admin", "--kind", "human"]);
+    let changes = [
+        ("PUT", "/v1/actions/pay", Some(json!({"action_class": "read"}))),
+        ("PUT", "/v1/approval-rules/web", Some(json!({"level": 1}))),
+        ("PUT", "/v1/target-types/host", Some(json!({"case_rule": "exact"}))),
+        ("PUT", "/v1/kinds/pay", Some(json!({"policy": {"only_by_plan": true}}))),
+        (
+            "PUT",
+            "/v1/config/governance.changes.need_approval",
+            Some(json!({"value": true})),
+        ),
+    ];
+    let removals = ["/v1/actions/pay", "/v1/approval-rules/web", "/v1/target-types/host"];
+    for (method, path, body) in &changes {
+        let (status, answer) = scene.api.send(&admin, method, path, body.as_ref());
+        assert_eq!((status, &answer["pending"]), (200, &Value::Null), "{path}: {answer}");
+    }
+    let off = json!({"policy": {"only_by_plan": false}});
+    let again = changes.iter().map(|(method, path, body)| match *path {
+        "/v1/kinds/pay" => (*method, *path, Some(off.clone())),
+        _ => (*method, *path, body.clone()),
+    });
+    for (method, path, body) in again.chain(removals.map(|path| ("DELETE", path, None))) {
+        let (status, answer) = scene.api.send(&admin, method, path, body.as_ref());
+        assert_eq!((status, &answer["pending"]), (202, &json!(true)), "{path}: {answer}");
+    }
+    let proposed = Answer::of(&mut scene.command(&admin, &["action", "delete", "pay"])).ok();
+    assert!(proposed.starts_with("Proposed as change"), "{proposed}");
+    for path in ["/v1/actions", "/v1/approval-rules", "/v1/target-types"] {
+        let (status, answer) = scene.api.send(&admin, "GET", &format!("{path}?limit=abc"), None);
+        assert_eq!(
+            (status, &answer["code"]),
+            (400, &json!("request_invalid")),
+            "{path}: {answer}"
+        );
+    }
+}
