@@ -103,12 +103,13 @@ impl Serve {
             connections + service_connections + HEALTH_CONNECTIONS,
         );
         let reach: Reach = settings.value("webhook_allow")?;
+        let anchor_file = settings.text("anchor_file").map(anchor_file).transpose()?;
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
         if !settings.value::<bool>("no_services")? {
             let outside = tenure::services::Settings {
                 key: key.clone(),
-                anchor_file: settings.text("anchor_file").map(anchor_file).transpose()?,
+                anchor_file,
             };
             let running = tenure::services::run_with(pool.clone(), outside, closed(ended.clone()));
             services.spawn(running);
@@ -156,10 +157,19 @@ impl Serve {
     }
 }
 
-/// The file that checkpoints are appended to, known by the name of this machine.
+/// The file that checkpoints are appended to, known by the name of this machine. Its directory must be there.
 fn anchor_file(path: &str) -> Outcome<AnchorFile> {
     let host = nix::unistd::gethostname().ok().and_then(|host| host.into_string().ok());
-    Ok(AnchorFile::new(std::path::absolute(path)?, host.as_deref()))
+    let path = std::path::absolute(path)?;
+    match path.parent() {
+        Some(directory) if directory.is_dir() => Ok(AnchorFile::new(path, host.as_deref())),
+        directory => Err(refuse(
+            codes::CONFIG_INVALID,
+            format!("The anchor file {} cannot be written.", path.display()),
+            format!("There is no directory {}.", directory.unwrap_or(&path).display()),
+            "Make the directory, or name another file: --anchor-file FILE.",
+        )),
+    }
 }
 
 /// Takes as many file descriptors as the system gives, and no more clients than there are descriptors for.

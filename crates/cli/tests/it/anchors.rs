@@ -95,6 +95,18 @@ async fn what_a_server_anchored_in_its_file_cannot_be_rewritten_in_the_database(
         text_of(&refusal, "next").contains("TENURE_EVIDENCE_KEY_FILE"),
         "{refusal}"
     );
+    assert!(
+        text_of(&refusal, "next").contains("tenure serve --evidence-key-file"),
+        "{refusal}"
+    );
+    let refusal = bench.refused(&["evidence", "key", "create"], "state_conflict");
+    assert!(text_of(&refusal, "why").contains("removed"), "{refusal}");
+    let keys = bench.lines(&["evidence", "key", "list"]);
+    assert_eq!(
+        (&keys[0]["kept"], &keys[0]["signs"]),
+        (&"outside".into(), &true.into()),
+        "{keys:?}"
+    );
     let before = path("before.evidence");
     Answer::of(&mut with_key(
         &bench,
@@ -286,4 +298,23 @@ fn checkpoints_that_do_not_hold_are_refused_by_their_line() {
         },
         "usage",
     );
+}
+
+/// A file that can never be written is refused at the start, whether or not this server makes checkpoints.
+#[tokio::test]
+async fn an_anchor_file_in_no_directory_is_refused_at_the_start() {
+    let bench = Workbench::open().await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("missing/anchors.jsonl");
+    for services in [&[][..], &["--no-services"]] {
+        let args = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--anchor-file",
+            file.to_str().unwrap(),
+        ];
+        let refusal = bench.refused(&[&args, services].concat(), "config_invalid");
+        assert!(text_of(&refusal, "why").contains("There is no directory"), "{refusal}");
+    }
 }
