@@ -82,7 +82,7 @@ codes! {
     EXECUTOR_NOT_DRIVEN        "executor_not_driven"        Some("TN011"), 403, EXIT_REFUSED,              "Your login does not drive this executor.";
     KIND_NOT_ALLOWED           "kind_not_allowed"           Some("TN012"), 403, EXIT_REFUSED,              "This executor may not run this kind.";
     JOB_NOT_FOUND              "job_not_found"              Some("TN013"), 404, EXIT_NOT_FOUND,            "There is no such job in this tenant.";
-    STATE_CONFLICT             "state_conflict"             Some("TN014"), 409, EXIT_REFUSED,              "The job is in a state that does not allow this.";
+    STATE_CONFLICT             "state_conflict"             Some("TN014"), 409, EXIT_REFUSED,              "Its state does not allow this.";
     STALE_LEASE                "stale_lease"                Some("TN015"), 409, EXIT_LEASE_LOST,           "The lease no longer belongs to you.";
     LEASE_EXPIRED              "lease_expired"              Some("TN016"), 409, EXIT_LEASE_LOST,           "The lease has run out.";
     CANCEL_NOT_REQUESTED       "cancel_not_requested"       Some("TN017"), 409, EXIT_REFUSED,              "There is no cancel request to acknowledge.";
@@ -102,7 +102,7 @@ codes! {
     DEAD_LETTER_NOT_FOUND      "dead_letter_not_found"      Some("TN031"), 404, EXIT_NOT_FOUND,            "There is no such dead letter in this tenant.";
     REPLAY_NEEDS_TRIAGE        "replay_needs_triage"        Some("TN032"), 409, EXIT_REFUSED,              "A dead letter is replayed only after triage.";
     ALREADY_REPLAYED           "already_replayed"           Some("TN033"), 409, EXIT_REFUSED,              "This dead letter was replayed before.";
-    STATE_UNKNOWN              "state_unknown"              Some("TN034"), 422, EXIT_REFUSED,              "There is no such job state.";
+    STATE_UNKNOWN              "state_unknown"              Some("TN034"), 422, EXIT_REFUSED,              "There is no such state.";
     PRIORITY_UNKNOWN           "priority_unknown"           Some("TN035"), 422, EXIT_REFUSED,              "There is no such priority name.";
     SCHEDULE_TOO_FAR           "schedule_too_far"           Some("TN036"), 422, EXIT_REFUSED,              "The job is scheduled too far ahead.";
     DEADLINE_INVALID           "deadline_invalid"           Some("TN037"), 422, EXIT_REFUSED,              "The deadline lies before the start.";
