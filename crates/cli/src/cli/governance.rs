@@ -3,10 +3,11 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tenure::store::governance_changes;
+use tenure_core::codes;
 use uuid::Uuid;
 
 use crate::connect::Session;
-use crate::errors::Outcome;
+use crate::errors::{Outcome, refuse};
 use crate::output::{Column, Format, json_of, shown};
 use crate::remote;
 use crate::values::Number;
@@ -84,6 +85,15 @@ impl Governance {
 impl List {
     async fn run(self, mut session: Session) -> Outcome {
         let limit = self.limit.read("limit")?;
+        const STATES: [&str; 4] = ["pending", "approved", "rejected", "any"];
+        if !STATES.contains(&self.state.as_str()) {
+            return Err(refuse(
+                codes::VALUE_UNKNOWN,
+                format!("The state '{}' is not known.", self.state),
+                format!("It is one of: {}.", STATES.join(", ")),
+                "Use one of these.",
+            ));
+        }
         let state = Some(self.state.as_str()).filter(|state| *state != "any");
         let found = session
             .call(remote::governance_change_list(state, limit), async |tx| {

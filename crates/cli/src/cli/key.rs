@@ -108,7 +108,7 @@ impl Key {
                         principals::key_revoke(tx, &prefix).await
                     })
                     .await?;
-                let sentence = format!("The key {prefix} is worth nothing any more.");
+                let sentence = format!("Revoked key {prefix}.");
                 session.out.done(&sentence, &done, &["prefix"])
             }
         }

@@ -116,6 +116,11 @@ impl Set {
             roles if roles.is_empty() => String::new(),
             roles => format!(", as {roles}"),
         };
-        session.out.done(&format!("{name} {level}{roles}."), &set, &["name"])
+        let sentence = match shown("", &set["makers"]) {
+            makers if self.confirm && makers.is_empty() => format!("{name} is confirmed, and {level}{roles}."),
+            makers if self.confirm => format!("{name} is confirmed by {makers}, and {level}{roles}."),
+            _ => format!("{name} {level}{roles}."),
+        };
+        session.out.done(&sentence, &set, &["name"])
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn welcome(
     }
     line(
         "services",
-        "scheduler, executions, reaper, retention, archive, subscriptions and webhooks run here",
+        "scheduler, executions, reaper, retention, archive, anchor, subscriptions and webhooks run here",
     );
     let (enqueue, wait) = match worker {
         true => {

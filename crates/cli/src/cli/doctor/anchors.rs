@@ -58,13 +58,23 @@ pub(super) fn checkpoints(doctor: &Value) -> Finding {
     match behind {
         Some(behind) => Finding::ok(
             "checkpoints",
-            format!("{number}, and {} sinks are at most {behind} behind.", sinks.len()),
+            format!("{number}; {}.", sinks_in_words(sinks.len(), behind)),
         ),
         None if number == 0 => Finding::ok("checkpoints", "None yet: no execution has asked for one."),
         None => Finding::ok(
             "checkpoints",
             format!("{number}, and no file outside the database has them (tenure serve --anchor-file FILE)."),
         ),
+    }
+}
+
+/// `the sink has all of them`, `2 sinks are at most 3 behind`.
+fn sinks_in_words(count: usize, behind: i64) -> String {
+    match (count, behind) {
+        (1, 0) => "the sink has all of them".to_owned(),
+        (1, _) => format!("the sink is {behind} behind"),
+        (_, 0) => format!("{count} sinks have all of them"),
+        _ => format!("{count} sinks are at most {behind} behind"),
     }
 }
 
@@ -90,6 +100,14 @@ mod tests {
         assert_eq!(of(60.0, vec![]), Verdict::Ok);
         assert_eq!(verdict(json!({"minutes": 0, "number": 5})), Verdict::Ok);
         assert_eq!(verdict(json!({"minutes": 10, "number": 0})), Verdict::Ok);
+    }
+
+    #[test]
+    fn sinks_are_counted_in_plain_words() {
+        assert_eq!(sinks_in_words(1, 0), "the sink has all of them");
+        assert_eq!(sinks_in_words(1, 2), "the sink is 2 behind");
+        assert_eq!(sinks_in_words(3, 0), "3 sinks have all of them");
+        assert_eq!(sinks_in_words(3, 2), "3 sinks are at most 2 behind");
     }
 
     #[test]

@@ -155,7 +155,7 @@ fn summary(story: &Story) -> String {
         "succeeded" => format!("{} of {} steps succeeded.", story.steps.len(), story.steps.len()),
         "rejected" => "Nothing was started.".to_owned(),
         "cancelled" if execution.started_at.is_none() => "It was called off before it started.".to_owned(),
-        state => format!("It is {}: {}.", state.replace('_', " "), outcomes(&story.steps)),
+        state => format!("{} Steps: {}.", state_in_words(state), outcomes(&story.steps)),
     };
     let took = match (&execution.started_at, &execution.ended_at) {
         (Some(start), Some(end)) => how_long(start, end).map(|long| format!(" It took {long}.")),
@@ -164,7 +164,17 @@ fn summary(story: &Story) -> String {
     format!("{asked} {allowed} {came}{}", took.unwrap_or_default())
 }
 
-/// How many steps came to what.
+/// `It failed.`, `It is running.`
+fn state_in_words(state: &str) -> String {
+    match state {
+        "failed" => "It failed.".to_owned(),
+        "partially_failed" => "It partially failed.".to_owned(),
+        "cancelled" => "It was cancelled.".to_owned(),
+        other => format!("It is {}.", other.replace('_', " ")),
+    }
+}
+
+/// How many steps came to what: `2 succeeded and 1 cancelled`.
 fn outcomes(steps: &[Step]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for step in steps {
@@ -177,7 +187,7 @@ fn outcomes(steps: &[Step]) -> String {
         .iter()
         .map(|(state, count)| format!("{count} {}", state.replace('_', " ")))
         .collect();
-    format!("{} of {} steps", names(&counted), steps.len())
+    names(&counted)
 }
 
 fn deciders(story: &Story, decision: &str) -> Vec<String> {
