@@ -133,6 +133,22 @@ begin
 end
 $$;
 
+-- The first checkpoint, up to a number, that covers another history of an execution: more events than it has,
+-- or another hash after as many. Null if none does.
+create or replace function tenure.anchor_differs(
+  p_execution_id uuid, p_chain_length integer, p_chain_hash bytea, p_number_max bigint) returns bigint
+language sql stable
+as $$
+  select min(l.number)
+    from tenure.anchor_leaves l
+   where l.execution_id = p_execution_id and l.number <= p_number_max
+     and l.chain_hash is distinct from case
+           when l.chain_length = p_chain_length then p_chain_hash
+           when l.chain_length < p_chain_length then (
+             select v.hash from tenure.execution_events v
+              where v.execution_id = p_execution_id and v.seq = l.chain_length) end
+$$;
+
 -- Goes on with the walk through all executions, which begins once a day, and at once for a tenant that is new
 -- here: notes those whose head no checkpoint covers, and answers those that differ from what one covers.
 create or replace function tenure.anchor_walk(
@@ -159,14 +175,11 @@ begin
     select x.execution_id, x.tenant_id, x.chain_length, x.chain_hash
       from tenure.executions x where x.execution_id > v_log.walked order by x.execution_id limit p_rows_max
   ), compared as materialized (
-    select p.execution_id, p.tenant_id, p.chain_length, l.number, l.chain_length as covered,
-           l.chain_hash is distinct from case
-             when l.chain_length = p.chain_length then p.chain_hash
-             else (select v.hash from tenure.execution_events v
-                    where v.execution_id = p.execution_id and v.seq = l.chain_length) end as differs
+    select p.execution_id, p.tenant_id, p.chain_length, l.chain_length as covered,
+           tenure.anchor_differs(p.execution_id, p.chain_length, p.chain_hash, l.number) as differs
       from page p
       left join lateral (
-        select l.number, l.chain_length, l.chain_hash from tenure.anchor_leaves l
+        select l.number, l.chain_length from tenure.anchor_leaves l
          where l.execution_id = p.execution_id order by l.number desc limit 1) l on true
   ), noted as (
     insert into tenure.anchor_pending (execution_id, tenant_id, seen_at)
@@ -175,8 +188,8 @@ begin
     on conflict (execution_id) do nothing
   )
   select count(*), max(c.execution_id::text)::uuid,
-         coalesce(jsonb_agg(jsonb_build_object('execution_id', c.execution_id, 'number', c.number))
-           filter (where c.number is not null and c.differs), '[]')
+         coalesce(jsonb_agg(jsonb_build_object('execution_id', c.execution_id, 'number', c.differs))
+           filter (where c.differs is not null), '[]')
     into v_rows, v_last, rewritten
     from compared c;
   more := v_rows = p_rows_max;
@@ -256,9 +269,10 @@ $$;
 
 -- Begins the next checkpoint if one is due, and answers what is to be signed; no row if none is due. It is
 -- due when chains have grown and the interval is over, when a whole tree waits, and once a day in any case.
--- The same transaction must end with tenure.anchor_add, or fails.
+-- The same transaction must end with tenure.anchor_add, or fails. rewritten has the executions whose head is
+-- not one that follows from what earlier checkpoints cover; they are leaves all the same.
 create or replace function tenure.anchor_begin(p_key_id text)
-returns table (number bigint, at timestamptz, signed text)
+returns table (number bigint, at timestamptz, signed text, rewritten jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -299,7 +313,14 @@ begin
     return;
   end if;
   v_new := tenure.anchor_next(v_now, p_key_id);
-  return query select v_new.number, v_new.at, tenure.anchor_text(v_new);
+  return query
+    select v_new.number, v_new.at, tenure.anchor_text(v_new),
+           (select coalesce(jsonb_agg(jsonb_build_object(
+                     'execution_id', d.execution_id, 'number', d.differs)), '[]')
+              from (select l.execution_id, tenure.anchor_differs(
+                             l.execution_id, l.chain_length, l.chain_hash, v_last) as differs
+                      from tenure.anchor_leaves l where l.number = v_new.number) d
+             where d.differs is not null);
 end
 $$;
 

@@ -122,13 +122,15 @@ end
 $$;
 
 -- Whether a checkpoint covers the last head of an execution, where checkpoints are made at all.
-create or replace function tenure.anchor_covers(p_execution_id uuid, p_chain_length integer) returns boolean
+create or replace function tenure.anchor_covers(
+  p_execution_id uuid, p_chain_length integer, p_chain_hash bytea) returns boolean
 language sql stable
 as $$
   select tenure.setting_integer(0, 'evidence.anchor_minutes') = 0
       or not exists (select from tenure.anchors a)
       or exists (select from tenure.anchor_leaves l
-                  where l.execution_id = p_execution_id and l.chain_length >= p_chain_length)
+                  where l.execution_id = p_execution_id and l.chain_length = p_chain_length
+                    and l.chain_hash = p_chain_hash)
 $$;
 
 -- How checkpoints stand: the newest one, how many executions of the caller's tenant wait for the next, where

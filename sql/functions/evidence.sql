@@ -125,6 +125,9 @@ begin
   if not found then
     perform tenure.refuse_execution(p_execution_id);
   end if;
+  -- A transaction that began later may have committed before the events are read here.
+  v_now := greatest(v_now, (select max(v.at) from tenure.execution_events v
+                             where v.execution_id = p_execution_id));
   return query
     select (row_number() over (order by l.part, l.place, l.rank collate "C"))::integer, l.line::text
       from (
@@ -163,7 +166,7 @@ begin
       from tenure.tenants t
       cross join lateral (select x.execution_id, x.ended_at from tenure.executions x
                            where x.tenant_id = t.tenant_id and x.ended_at <= v_now - make_interval(days => tenure.setting_integer(t.tenant_id, 'retention.executions_days')) and not (x.state = 'partially_failed' and x.key_held)
-                             and tenure.anchor_covers(x.execution_id, x.chain_length)
+                             and tenure.anchor_covers(x.execution_id, x.chain_length, x.chain_hash)
                            order by x.ended_at limit p_limit) e
      where t.tenant_id = any (v_tenants)
      order by e.ended_at limit p_limit;

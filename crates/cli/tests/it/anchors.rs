@@ -196,6 +196,39 @@ fn by_hand(before: &str, after: &str, checkpoints: &str, proof: &str) {
     assert!(said.exit != 0 && said.err.contains("another history"), "{said:?}");
 }
 
+/// The program for auditors refuses a history that was cut and continued otherwise, as the vectors have it.
+#[test]
+fn the_program_for_auditors_says_of_the_vectors_what_tenure_says() {
+    let Some(python) = python() else { return };
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/testdata/anchors");
+    let directory = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(vectors.join("rewritten_checkpoints.jsonl")).unwrap();
+    let first = |count: usize| -> String { text.split_inclusive('\n').take(count).collect() };
+    let run = |evidence: &str, checkpoints: &str, more: &[&str]| {
+        let file = written(directory.path(), "checkpoints", checkpoints);
+        let mut command = Command::new(&python);
+        command
+            .arg("-B")
+            .arg(vectors.join("verify.py"))
+            .arg(vectors.join(evidence));
+        Answer::of(command.args([&file, PUBLIC]).args(more))
+    };
+    let said = run("rewritten.jsonl", &first(4), &[]);
+    assert!(
+        said.exit != 0 && said.err.contains("ask for a newer export"),
+        "{said:?}"
+    );
+    let older = run("rewritten.jsonl", &first(4), &["--older-export"]).ok();
+    assert!(
+        older.contains("checkpoint 4 covers 13 events") && older.contains("covers 9 of 11"),
+        "{older}"
+    );
+    let said = run("rewritten.jsonl", &first(5), &["--older-export"]);
+    assert!(said.exit != 0 && said.err.contains("was rewritten"), "{said:?}");
+    let whole = std::fs::read_to_string(vectors.join("checkpoints.jsonl")).unwrap();
+    assert!(run("history.jsonl", &whole, &[]).ok().contains("covers 3 of 3"));
+}
+
 #[tokio::test]
 async fn a_key_file_that_others_can_read_or_that_holds_no_key_stops_the_server() {
     let bench = Workbench::open().await;

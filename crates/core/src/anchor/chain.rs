@@ -26,8 +26,10 @@ pub struct Covered {
     pub events: u64,
     /// When the last of those that it covers happened.
     pub event_at: String,
-    /// How many checkpoints name this execution, all with the same history.
+    /// How many checkpoints name this execution with the history of the file.
     pub agreeing: usize,
+    /// The checkpoint that covers more events than the file has, made after the file was written, and how many.
+    pub longer: Option<(u64, u64)>,
     /// The first and the last checkpoint of the file.
     pub range: (u64, u64),
 }
@@ -56,31 +58,31 @@ impl Chain {
     pub fn covered(&self, history: &History<'_>, proof: Option<&Proof>) -> Result<Covered, Vec<Finding>> {
         let story = Story::of(history);
         let (mut findings, mut found): (Vec<Finding>, Vec<(&Checkpoint, u64)>) = Default::default();
-        let mut agreeing = 0;
-        for (line, checkpoint) in &self.checkpoints {
-            let heads = checkpoint.heads.iter().flatten();
-            for head in heads.filter(|head| head.execution_id == story.execution_id) {
-                match story.compare(head, checkpoint, *line) {
-                    Ok(true) => {
-                        agreeing += 1;
-                        if checkpoint.has_all_heads() {
-                            found.push((checkpoint, head.chain_length));
-                        }
+        let mut named = self.named(story.execution_id);
+        let (mut agreeing, mut longer) = (0, None);
+        for (line, checkpoint, head) in &named {
+            match story.compare(head, checkpoint, *line) {
+                Ok(true) => {
+                    agreeing += 1;
+                    if checkpoint.has_all_heads() {
+                        found.push((checkpoint, head.chain_length));
                     }
-                    Ok(false) => {}
-                    Err(finding) => findings.push(finding),
                 }
-            }
-        }
-        if let Some(proof) = proof {
-            match self.proved(&story, proof) {
-                Ok(checkpoint) => {
-                    agreeing = agreeing.max(1);
-                    found.push((checkpoint, proof.chain_length));
-                }
+                Ok(false) => longer = longer.max(Some((head.chain_length, checkpoint.number))),
                 Err(finding) => findings.push(finding),
             }
         }
+        let proved = proof.map(|proof| (proof.head(), self.proved(&story, proof)));
+        match &proved {
+            Some((head, Ok((line, checkpoint)))) => {
+                agreeing = agreeing.max(1);
+                found.push((checkpoint, head.chain_length));
+                named.push((*line, checkpoint, head));
+            }
+            Some((_, Err(finding))) => findings.push(finding.clone()),
+            None => {}
+        }
+        findings.extend(shorter(named));
         // What covers most; of equals the earliest.
         let best = found.iter().rev().max_by_key(|(_, length)| *length);
         match best {
@@ -91,6 +93,7 @@ impl Chain {
                 events: story.hashes.len() as u64,
                 event_at: story.time(*length),
                 agreeing,
+                longer: longer.map(|(length, number)| (number, length)),
                 range: self.range(),
             }),
             _ => {
@@ -100,6 +103,17 @@ impl Chain {
                 Err(findings)
             }
         }
+    }
+
+    /// The heads of an execution, each with its checkpoint and the line of that.
+    fn named(&self, execution_id: &str) -> Vec<(usize, &Checkpoint, &Head)> {
+        let mut named = Vec::new();
+        for (line, checkpoint) in &self.checkpoints {
+            let heads = checkpoint.heads.iter().flatten();
+            let own = heads.filter(|head| head.execution_id == execution_id);
+            named.extend(own.map(|head| (*line, checkpoint, head)));
+        }
+        named
     }
 
     fn range(&self) -> (u64, u64) {
@@ -121,8 +135,8 @@ impl Chain {
         }
     }
 
-    /// The checkpoint of the file that the proof leads to.
-    fn proved(&self, story: &Story<'_>, proof: &Proof) -> Result<&Checkpoint, Finding> {
+    /// The checkpoint of the file that the proof leads to, with its line.
+    fn proved(&self, story: &Story<'_>, proof: &Proof) -> Result<(usize, &Checkpoint), Finding> {
         let number = proof.checkpoint.number;
         let wrong = |line, fault, what: String, expected: String| Finding {
             checkpoint: Some(number),
@@ -148,7 +162,7 @@ impl Chain {
             return Err(wrong(*line, Fault::ProofWrong, what, checkpoint.root.clone()));
         }
         match story.compare(&proof.head(), checkpoint, *line)? {
-            true => Ok(checkpoint),
+            true => Ok((*line, checkpoint)),
             false => {
                 let what = format!("The proof covers {} events.", proof.chain_length);
                 let expected = format!("at most the {} events of this earlier export", story.hashes.len());
@@ -167,6 +181,8 @@ pub struct History<'a> {
     pub execution_id: &'a str,
     /// When the file was written.
     pub exported_at: &'a str,
+    /// Whether it may be an older export: then checkpoints from after `exported_at` may cover more events.
+    pub is_older: bool,
     /// Its events in their order: when each happened, and the text that was hashed.
     pub events: Vec<(&'a str, &'a str)>,
 }
@@ -178,6 +194,7 @@ impl<'a> From<&'a Evidence> for History<'a> {
             tenant: &evidence.head.tenant,
             execution_id: &evidence.head.execution_id,
             exported_at: &evidence.head.exported_at,
+            is_older: false,
             events: events.map(|event| (event.at.as_str(), event.body.as_str())).collect(),
         }
     }
@@ -188,6 +205,7 @@ struct Story<'a> {
     tenant: &'a str,
     execution_id: &'a str,
     exported_at: &'a str,
+    is_older: bool,
     /// When each event happened.
     times: Vec<&'a str>,
     /// The hash of the chain after each event.
@@ -206,6 +224,7 @@ impl<'a> Story<'a> {
             tenant: history.tenant,
             execution_id: history.execution_id,
             exported_at: history.exported_at,
+            is_older: history.is_older,
             times: history.events.iter().map(|(at, _)| *at).collect(),
             hashes,
         }
@@ -220,7 +239,7 @@ impl<'a> Story<'a> {
         at.map(|at| (*at).to_owned()).unwrap_or_default()
     }
 
-    /// Whether the head is one that this history had; false if the file was written before the checkpoint was.
+    /// Whether the head is one that this history had; false if it is longer and the file may be an older export.
     fn compare(&self, head: &Head, checkpoint: &Checkpoint, line: usize) -> Result<bool, Finding> {
         let Head { chain_length, .. } = head;
         let (number, at) = (checkpoint.number, &checkpoint.at);
@@ -234,7 +253,8 @@ impl<'a> Story<'a> {
         let place = usize::try_from(*chain_length).unwrap_or(usize::MAX);
         let found = place.checked_sub(1).and_then(|place| self.hashes.get(place));
         let Some(found) = found else {
-            if is_before(self.exported_at, at) {
+            let is_earlier = is_before(self.exported_at, at);
+            if is_earlier && self.is_older {
                 return Ok(false);
             }
             let what = format!(
@@ -242,11 +262,11 @@ impl<'a> Story<'a> {
                 self.execution_id,
                 self.hashes.len()
             );
-            return Err(wrong(
-                Fault::EventsMissing,
-                what,
-                format!("at least {chain_length} events"),
-            ));
+            let expected = format!("at least {chain_length} events");
+            return Err(match is_earlier {
+                true => wrong(Fault::OlderExport, what, format!("{expected}: ask for a newer export")),
+                false => wrong(Fault::EventsMissing, what, expected),
+            });
         };
         if *found != head.chain_hash || self.tenant != head.tenant {
             let what = format!(
@@ -259,6 +279,30 @@ impl<'a> Story<'a> {
         }
         Ok(true)
     }
+}
+
+/// Chains only grow: a head with fewer events than one in a checkpoint before it is of another history.
+fn shorter(mut named: Vec<(usize, &Checkpoint, &Head)>) -> Vec<Finding> {
+    named.sort_by_key(|(_, checkpoint, head)| (checkpoint.number, std::cmp::Reverse(head.chain_length)));
+    let (mut findings, mut longest): (Vec<Finding>, Option<(u64, u64)>) = Default::default();
+    for (line, checkpoint, head) in named {
+        let (number, length) = (checkpoint.number, head.chain_length);
+        match longest {
+            Some((most, earlier)) if most > length => findings.push(Finding {
+                checkpoint: Some(number),
+                line,
+                fault: Fault::AnchorDiffers,
+                what: format!(
+                    "Checkpoint {number} of {} covers {length} events of execution {}, and checkpoint {earlier} before it {most}: \
+                     the execution was rewritten in the database.",
+                    checkpoint.at, head.execution_id
+                ),
+                expected: format!("at least the {most} events of checkpoint {earlier}"),
+            }),
+            _ => longest = Some((length, number)),
+        }
+    }
+    findings
 }
 
 /// Whether the first time is before the second; what is no time is not.

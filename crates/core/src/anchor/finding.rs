@@ -28,6 +28,8 @@ pub enum Fault {
     AnchorDiffers,
     /// A checkpoint covers events that the file of evidence does not have.
     EventsMissing,
+    /// The file of evidence says that it is older than a checkpoint that covers more events.
+    OlderExport,
     /// The proof does not lead to its checkpoint, or is of another execution.
     ProofWrong,
     /// The checkpoint of the proof is not in the file.

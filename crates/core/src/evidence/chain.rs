@@ -7,7 +7,7 @@ use super::finding::{Fault, Finding};
 use super::fold::state_after;
 use super::read::{Event, Evidence};
 use super::story::Story;
-use super::{hex, sha256_hex};
+use super::{hex, sha256_hex, time};
 
 /// What the chain of an execution hangs on, before its id.
 const CHAIN_START: &str = "tenure/execution/";
@@ -16,7 +16,29 @@ pub(super) fn check(evidence: &Evidence, story: &Story) -> Vec<Finding> {
     let mut findings = plan(evidence, story);
     findings.extend(events(evidence));
     findings.extend(states(evidence));
+    findings.extend(exported(evidence));
     findings
+}
+
+/// A file is not older than what it tells.
+fn exported(evidence: &Evidence) -> Option<Finding> {
+    let said = &evidence.head.exported_at;
+    let wrong = |what: String, expected: String| {
+        Some(Finding::new(1, Fault::Contradiction, what, expected).of("evidence", Some("exported_at")))
+    };
+    let Some(written) = time::moment(said) else {
+        return wrong(
+            format!("The exported_at is {said:?}."),
+            "a time as of RFC 3339".to_owned(),
+        );
+    };
+    let is_later = |event: &&Event| time::moment(&event.at).is_some_and(|at| at > written);
+    let event = evidence.events.iter().find(is_later)?;
+    let what = format!(
+        "The file was written at {said}, before event {} of {}.",
+        event.seq, event.at
+    );
+    wrong(what, "a time that is not before any event".to_owned())
 }
 
 /// The plan is the one whose hash the first event names, or what is shown of it.

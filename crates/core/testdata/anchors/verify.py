@@ -1,6 +1,6 @@
 """Verifies, without Tenure, that checkpoints outside the database cover an execution.
 
-    python3 verify.py EVIDENCE CHECKPOINTS PUBLIC_KEY... [--proof PROOF]
+    python3 verify.py EVIDENCE CHECKPOINTS PUBLIC_KEY... [--proof PROOF] [--older-export]
 
 EVIDENCE is the file of `tenure execution export`, CHECKPOINTS what the server appends to (one JSON object a line),
 PUBLIC_KEY a key in Base64 as `tenure evidence key list` shows it. Nothing but the standard library is used. It checks the
@@ -9,6 +9,7 @@ signatures, trees and order of the checkpoints, and the events of the evidence a
 """
 
 import base64
+import datetime
 import hashlib
 import json
 import sys
@@ -125,14 +126,17 @@ def checkpoints(path, keys):
 
 
 def history(path):
-    """Tenant and id of the execution, and the hash of its chain after each event."""
+    """The first line with tenant and id of the execution, and the hash of its chain after each event."""
     lines = [json.loads(line) for line in open(path, encoding="utf-8")]
-    tenant, execution_id = lines[0]["tenant"], lines[0]["execution_id"]
-    hashes = [sha256(f"tenure/execution/{execution_id}".encode())]
+    hashes = [sha256(f"tenure/execution/{lines[0]['execution_id']}".encode())]
     for line in lines:
         if line["kind"] == "event":
             hashes.append(sha256(hashes[-1], line["body"].encode()))
-    return tenant, execution_id, [value.hex() for value in hashes]
+    return lines[0], [value.hex() for value in hashes]
+
+
+def moment(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def main(arguments):
@@ -141,27 +145,38 @@ def main(arguments):
         at = arguments.index("--proof")
         proof = json.load(open(arguments[at + 1], encoding="utf-8"))
         del arguments[at : at + 2]
-    evidence, file, *keys = arguments
+    older = "--older-export" in arguments
+    evidence, file, *keys = [argument for argument in arguments if argument != "--older-export"]
     found = checkpoints(file, [base64.b64decode(key) for key in keys])
-    tenant, execution_id, hashes = history(evidence)
-
-    def agrees(number, head):
-        if head[2] >= len(hashes) or [tenant, execution_id, head[2], hashes[head[2]]] != list(head):
-            fail(f"checkpoint {number} covers another history of execution {execution_id}")
-        return head[2]
-
-    covered = []
-    for number, one in found.items():
-        for head in one.get("heads", []):
-            if head[1] == execution_id and len(one["heads"]) == one["leaf_count"]:
-                covered.append((agrees(number, head), number))
+    first, hashes = history(evidence)
+    execution_id = first["execution_id"]
+    named = [(one["number"], head) for one in found.values() for head in one.get("heads", []) if head[1] == execution_id]
+    whole = {number for number, one in found.items() if len(one.get("heads", [])) == one["leaf_count"]}
     if proof:
         one = found.get(proof["checkpoint"]["number"]) or fail("the checkpoint of the proof is not in the file")
         head = [proof["tenant"], proof["execution_id"], proof["chain_length"], proof["chain_hash"]]
         path = [bytes.fromhex(step) for step in proof["path"]]
         if root_of_path(leaf_hash(head), proof["place"], one["leaf_count"], path).hex() != one["root"]:
             fail(f"the proof does not lead to the root of checkpoint {one['number']}")
-        covered.append((agrees(one["number"], head), one["number"]))
+        if head[1] != execution_id or head[2] >= len(hashes):
+            fail("the proof is of another execution, or of more events than the file has")
+        named.append((one["number"], head))
+        whole.add(one["number"])
+    covered, longest = [], 0
+    for number, head in sorted(named, key=lambda entry: (entry[0], -entry[1][2])):
+        length, at = head[2], found[number]["at"]
+        if length < longest:
+            fail(f"checkpoint {number} covers {length} events, and one before it {longest}: the execution was rewritten")
+        longest = length
+        if length >= len(hashes):
+            said = f"checkpoint {number} covers {length} events, this file has {len(hashes) - 1}: ask for a newer export"
+            if not older or moment(first["exported_at"]) >= moment(at):
+                fail(said)
+            print(said)
+        elif [first["tenant"], execution_id, length, hashes[length]] != list(head):
+            fail(f"checkpoint {number} covers another history of execution {execution_id}")
+        elif number in whole:
+            covered.append((length, number))
     if not covered:
         fail(f"no checkpoint covers execution {execution_id}")
     length = max(covered)[0]

@@ -3,6 +3,9 @@
 merkle.tsv has trees: how many leaves (leaf n is the text "leaf n"), a place, the root, the path. checkpoints.jsonl has three
 checkpoints signed with the first key of RFC 8032, section 7.1, history.jsonl an execution that the second one covers, and
 proof.json the proof of that.
+
+In rewritten_checkpoints.jsonl the third checkpoint covers 9 events of an execution, the fourth 13, and the fifth the 11 of
+rewritten.jsonl: the first 9 and 2 that were made up, in a file that says it was written before the fourth.
 """
 
 import base64
@@ -55,12 +58,15 @@ def merkle():
 EXECUTION = "019c1d2e-0000-7000-8000-00000000000a"
 
 
-def history():
+KINDS = ["execution_submitted", "execution_approved", "execution_succeeded"]
+
+
+def history(kinds=KINDS, exported_at="2026-02-01T00:00:00Z"):
     """The lines of an execution, and the hash of its chain after each event."""
-    lines = [{"kind": "evidence", "tenant": "default", "execution_id": EXECUTION}]
+    lines = [{"kind": "evidence", "tenant": "default", "execution_id": EXECUTION, "exported_at": exported_at}]
     hashes = [sha256(f"tenure/execution/{EXECUTION}".encode())]
-    for seq, kind in enumerate(["execution_submitted", "execution_approved", "execution_succeeded"], 1):
-        at = f"2026-01-05T10:00:0{seq}.000000Z"
+    for seq, kind in enumerate(kinds, 1):
+        at = f"2026-01-05T10:00:{seq:02}.000000Z"
         body = json.dumps({"seq": seq, "at": at, "kind": kind, "actor": "ada", "step": None, "data": {"café": seq}},
                           ensure_ascii=False, separators=(",", ":"))
         hashes.append(sha256(hashes[-1], body.encode()))
@@ -80,6 +86,19 @@ def checkpoint(number, previous, heads):
     return one
 
 
+def rewritten():
+    """A history that was rewritten after two checkpoints, and the checkpoints with one more over what was made up."""
+    real = ["execution_submitted"] + ["step_queued"] * 8 + ["step_failed"] * 3 + ["execution_failed"]
+    _, hashes = history(real)
+    lines, forged = history(real[:9] + ["step_completed", "execution_succeeded"], "2026-01-05T10:35:00Z")
+    made = []
+    for number, length, chain in [(1, 0, hashes), (2, 4, hashes), (3, 9, hashes), (4, 13, hashes), (5, 11, forged)]:
+        previous = sha256(signed_text(made[-1])).hex() if made else "0" * 64
+        heads = [["default", EXECUTION, length, chain[length]]] if length else []
+        made.append(checkpoint(number, previous, heads))
+    return lines, made
+
+
 def main():
     lines, hashes = history()
     others = [["acme", f"019c1d2e-0000-7000-9000-00000000000{n}", n, sha256(str(n).encode()).hex()] for n in range(1, 5)]
@@ -92,6 +111,9 @@ def main():
     write("merkle.tsv", merkle())
     write("history.jsonl", "".join(map(dump, lines)))
     write("checkpoints.jsonl", "".join(map(dump, [first, second, third])))
+    forged, made = rewritten()
+    write("rewritten.jsonl", "".join(map(dump, forged)))
+    write("rewritten_checkpoints.jsonl", "".join(map(dump, made)))
     proof = {"kind": "proof", "version": 1, "tenant": "default", "execution_id": EXECUTION, "chain_length": 3,
              "chain_hash": hashes[3], "place": 2,
              "path": [step.hex() for step in path([leaf_hash(head) for head in heads], 2)],

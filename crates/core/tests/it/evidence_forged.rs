@@ -161,6 +161,21 @@ fn a_state_that_does_not_follow_from_the_one_before_is_found() {
     );
 }
 
+/// Checkpoints are compared with the time of the file: one from before its own events says nothing.
+#[test]
+fn a_file_that_says_it_is_older_than_its_events_is_found() {
+    for time in ["1970-01-01T00:00:00Z", "2026-01-31T09:05:08Z", "yesterday"] {
+        let findings = found("succeeded", |lines| replace(lines, 0, "2026-02-01T12:00:00Z", time));
+        let finding = &findings[0];
+        assert_eq!(
+            (finding.line, finding.fault),
+            (1, Fault::Contradiction),
+            "{findings:#?}"
+        );
+        assert_eq!(finding.field.as_deref(), Some("exported_at"), "{time}");
+    }
+}
+
 /// Without the record of the first event nothing could be compared.
 #[test]
 fn a_chain_without_the_record_of_its_submission_is_refused() {

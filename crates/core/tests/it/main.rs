@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on may stop.
 
 mod anchors;
+mod anchors_rewritten;
 mod backoff;
 mod codes;
 mod evidence;

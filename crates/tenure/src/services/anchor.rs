@@ -60,7 +60,7 @@ async fn make(client: &mut Client, key: &KeySource, counts: &mut Counts) -> Resu
     if !collect(client, counts).await? {
         return Ok(());
     }
-    while counts.made < CHECKPOINTS_MAX && checkpoint(client, key).await?.is_some() {
+    while counts.made < CHECKPOINTS_MAX && checkpoint(client, key, counts).await?.is_some() {
         counts.made += 1;
     }
     Ok(())
@@ -74,18 +74,7 @@ async fn collect(client: &mut Client, counts: &mut Counts) -> Result<bool> {
         for_every_tenant(&transaction).await?;
         let collected = anchor_collect(&transaction).await?;
         transaction.commit().await?;
-        for anchors::Rewritten {
-            execution_id, number, ..
-        } in &collected.rewritten
-        {
-            tracing::error!(
-                service = "anchor",
-                %execution_id,
-                checkpoint = number,
-                "the history of an execution is not the one that a checkpoint covers: it was changed in the database"
-            );
-        }
-        counts.rewritten += collected.rewritten.len();
+        report(&collected.rewritten, counts);
         due = collected.due;
         if !collected.more {
             break;
@@ -94,8 +83,24 @@ async fn collect(client: &mut Client, counts: &mut Counts) -> Result<bool> {
     Ok(due)
 }
 
+/// Says in the log which executions are not as they were anchored.
+fn report(rewritten: &[anchors::Rewritten], counts: &mut Counts) {
+    for anchors::Rewritten {
+        execution_id, number, ..
+    } in rewritten
+    {
+        tracing::error!(
+            service = "anchor",
+            %execution_id,
+            checkpoint = number,
+            "the history of an execution is not the one that a checkpoint covers: it was changed in the database"
+        );
+    }
+    counts.rewritten += rewritten.len();
+}
+
 /// Makes the next checkpoint if it is due: leaves, root and signature in one transaction.
-async fn checkpoint(client: &mut Client, key: &KeySource) -> Result<Option<Checkpoint>> {
+async fn checkpoint(client: &mut Client, key: &KeySource, counts: &mut Counts) -> Result<Option<Checkpoint>> {
     let transaction = client.transaction().await?;
     // Only now: what has nothing to sign needs no key.
     key.ensure(&transaction).await?;
@@ -104,6 +109,9 @@ async fn checkpoint(client: &mut Client, key: &KeySource) -> Result<Option<Check
     for_every_tenant(&transaction).await?;
     let made = match anchor_begin(&transaction, &key_id).await? {
         Some(begun) => {
+            let rewritten: Vec<anchors::Rewritten> =
+                serde_json::from_value(begun.rewritten.clone()).unwrap_or_default();
+            report(&rewritten, counts);
             let signature = key.sign(begun.signed.as_bytes());
             Some(anchor_add(&transaction, &begun, &key_id, &signature).await?)
         }

@@ -43,6 +43,8 @@ row! {
         pub at: Timestamp,
         /// What is to be signed.
         pub signed: String,
+        /// Executions in it that differ from what an earlier checkpoint covers, as a list of [`Rewritten`].
+        pub rewritten: Value,
     }
 }
 

@@ -135,7 +135,7 @@ async fn of_servers_that_look_at_once_one_makes_the_checkpoint() {
 }
 
 /// Changes who did the work as a superuser can: in lines and rows alike, without triggers, with all hashes computed again.
-async fn rewrite(c: &Client, id: Uuid) {
+pub(crate) async fn rewrite(c: &Client, id: Uuid) {
     run(
         c,
         &format!(

@@ -126,7 +126,7 @@ fn key() -> SecretKey {
 async fn file(c: &Client, id: Uuid) -> Option<String> {
     let mut lines = execution_evidence(c, id).await.ok()?;
     let mut head: serde_json::Value = serde_json::from_str(&lines[0]).expect("JSON");
-    head["exported_at"] = json!("2026-01-01T00:00:00Z");
+    head["exported_at"] = json!("2100-01-01T00:00:00Z");
     lines[0] = head.to_string();
     Some(sign(&lines, &key()))
 }

@@ -8,6 +8,7 @@ mod agent_queue;
 mod anchors;
 mod anchors_file;
 mod anchors_keys;
+mod anchors_rewritten;
 mod anchors_scene;
 mod approvals;
 mod approvals_keys;

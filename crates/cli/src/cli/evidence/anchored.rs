@@ -26,6 +26,9 @@ pub(super) struct Against {
     /// Another key that may have signed checkpoints, such as the one before; can be repeated
     #[arg(long, value_name = "KEY_OR_FILE", requires = "anchor", allow_hyphen_values = true)]
     anchor_key: Vec<String>,
+    /// Accept a file that was exported before a checkpoint which covers more events than the file has
+    #[arg(long, requires = "anchor")]
+    older_export: bool,
 }
 
 impl Against {
@@ -44,7 +47,11 @@ impl Against {
         let check = || {
             let chain = anchor::check(&checkpoints, &keys)?;
             let proof = proof.as_deref().map(anchor::read_proof).transpose()?;
-            chain.covered(&History::from(evidence), proof.as_ref())
+            let history = History {
+                is_older: self.older_export,
+                ..History::from(evidence)
+            };
+            chain.covered(&history, proof.as_ref())
         };
         check().map(Some).map_err(|findings| refused(place, &findings, out))
     }
@@ -59,14 +66,22 @@ pub(super) fn check_row(covered: &Covered) -> Value {
         events,
         event_at,
         agreeing,
+        longer,
         range: (first, last),
         ..
     } = covered;
     let whole = if chain_length == events { "all " } else { "the first " };
-    let finding = format!(
+    let names = if *agreeing == 1 { "names" } else { "name" };
+    let mut finding = format!(
         "checkpoint {checkpoint} of {at} covers {whole}{chain_length} of {events} events, the last of {event_at}; \
-         checkpoints {first} to {last} follow each other, and {agreeing} name this execution, all with this history"
+         checkpoints {first} to {last} follow each other, and {agreeing} {names} this execution"
     );
+    match longer {
+        None => finding.push_str(", all with this history"),
+        Some((number, length)) => finding.push_str(&format!(
+            " with this history; checkpoint {number} covers {length} events, this file has {events}: ask for a newer export"
+        )),
+    }
     json!({"check": "anchor", "finding": finding})
 }
 
