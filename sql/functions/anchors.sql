@@ -352,7 +352,8 @@ end
 $$;
 
 -- Keeps the checkpoint that tenure.anchor_begin began in this transaction, with its signature. Each tenant
--- with a leaf in it has an event evidence.anchored, for its subscriptions; all tenants have the daily one.
+-- that has executions has an event evidence.anchored for its subscriptions, also without a leaf in it: else
+-- what its receivers keep would have gaps.
 create or replace function tenure.anchor_add(
   p_number bigint, p_at timestamptz, p_key_id text, p_signature bytea) returns jsonb
 language plpgsql security definer
@@ -380,9 +381,8 @@ begin
             tenure.anchor_line(v_new, t.tenant_id))
      from tenure.tenants t
     where t.tenant_id > 0
-      and (v_new.leaf_count = 0
-           or exists (select from tenure.anchor_leaves l
-                       where l.number = v_new.number and l.tenant_id = t.tenant_id))
+      and (exists (select from tenure.executions x where x.tenant_id = t.tenant_id)
+           or exists (select from tenure.execution_archives a where a.tenant_id = t.tenant_id))
     order by t.tenant_id;
   return tenure.anchor_line(v_new, null);
 end

@@ -1,5 +1,7 @@
 //! Checkpoints that were checked, and an execution among them.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -11,6 +13,8 @@ use crate::evidence::Evidence;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     checkpoints: Vec<(usize, Checkpoint)>,
+    /// The place of each number.
+    places: BTreeMap<u64, usize>,
 }
 
 /// Which part of an execution's history a checkpoint covers.
@@ -36,7 +40,14 @@ pub struct Covered {
 
 impl Chain {
     pub(super) fn push(&mut self, line: usize, checkpoint: Checkpoint) {
+        self.places.insert(checkpoint.number, self.checkpoints.len());
         self.checkpoints.push((line, checkpoint));
+    }
+
+    /// The checkpoint of this number.
+    pub(super) fn known(&self, number: u64) -> Option<&Checkpoint> {
+        let place = *self.places.get(&number)?;
+        self.checkpoints.get(place).map(|(_, checkpoint)| checkpoint)
     }
 
     pub(super) fn last(&self) -> Option<&Checkpoint> {

@@ -24,7 +24,7 @@ struct Event {
 }
 
 /// Checks a file of checkpoints with the public keys that may have signed them: every signature, every tree whose leaves are
-/// named, and that each follows the one before. It may begin at any number. The same checkpoint twice counts once.
+/// named, and that each follows the one before. It may begin at any number. A checkpoint that comes once more counts once.
 pub fn check(file: &[u8], keys: &[PublicKey]) -> Result<Chain, Vec<Finding>> {
     let (mut chain, mut findings) = (Chain::default(), Vec::new());
     for (number, piece) in (1..).zip(file.split_inclusive(|byte| *byte == b'\n')) {
@@ -48,7 +48,7 @@ pub fn check(file: &[u8], keys: &[PublicKey]) -> Result<Chain, Vec<Finding>> {
             }
         };
         findings.extend(wrong(&checkpoint, number, keys));
-        match follows(chain.last(), &checkpoint) {
+        match follows(&chain, &checkpoint) {
             Follows::Next => chain.push(number, checkpoint),
             Follows::Repeated => {}
             Follows::Not(fault, what, expected) => {
@@ -125,13 +125,13 @@ fn wrong(checkpoint: &Checkpoint, line: usize, keys: &[PublicKey]) -> Option<Fin
 
 enum Follows {
     Next,
-    /// The one before once more: webhooks deliver at least once.
+    /// One that is there already: webhooks deliver at least once, and some late.
     Repeated,
     Not(Fault, String, String),
 }
 
-fn follows(last: Option<&Checkpoint>, checkpoint: &Checkpoint) -> Follows {
-    let Some(last) = last else { return Follows::Next };
+fn follows(chain: &Chain, checkpoint: &Checkpoint) -> Follows {
+    let Some(last) = chain.last() else { return Follows::Next };
     let number = checkpoint.number;
     if checkpoint.installation != last.installation {
         let what = format!(
@@ -140,12 +140,18 @@ fn follows(last: Option<&Checkpoint>, checkpoint: &Checkpoint) -> Follows {
         );
         return Follows::Not(Fault::OtherInstallation, what, last.installation.clone());
     }
-    if checkpoint.hash() == last.hash() {
-        return Follows::Repeated;
+    if let Some(known) = chain.known(number) {
+        let (hash, found) = (known.hash(), checkpoint.hash());
+        if hash == found {
+            return Follows::Repeated;
+        }
+        let what = format!("There is another checkpoint {number}, with the hash {hash}; this one has {found}.");
+        return Follows::Not(Fault::ChainBroken, what, "one checkpoint of each number".to_owned());
     }
-    if number != last.number + 1 {
+    if last.number.checked_add(1) != Some(number) {
         let what = format!("Checkpoint {number} follows checkpoint {}.", last.number);
-        return Follows::Not(Fault::ChainBroken, what, format!("checkpoint {}", last.number + 1));
+        let expected = format!("checkpoint {}", last.number.saturating_add(1));
+        return Follows::Not(Fault::ChainBroken, what, expected);
     }
     if checkpoint.previous != last.hash() {
         let what = format!("Checkpoint {number} follows one with the hash {}.", checkpoint.previous);

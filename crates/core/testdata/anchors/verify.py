@@ -111,11 +111,17 @@ def checkpoints(path, keys):
     found, last = {}, None
     for line in open(path, encoding="utf-8"):
         one = json.loads(line)
+        # The body of a webhook has the checkpoint in its event.
+        one = one["data"]["data"] if "data" in one else one
         number, text = one["number"], signed_text(one)
         if one["key_id"] not in known:
             fail(f"checkpoint {number} is signed with the key {one['key_id']}, which was not given")
         if not is_signed(known[one["key_id"]], text, base64.b64decode(one["signature"])):
             fail(f"the signature of checkpoint {number} is wrong")
+        if number in found:
+            if text != signed_text(found[number]):
+                fail(f"there are two checkpoints {number}")
+            continue
         if last and (number, one["previous"]) != (last["number"] + 1, sha256(signed_text(last)).hex()):
             fail(f"checkpoint {number} does not follow checkpoint {last['number']}")
         heads = one.get("heads", [])

@@ -290,6 +290,18 @@ fn checkpoints_may_begin_anywhere_come_twice_and_come_by_webhook() {
     assert_eq!(check(file(&all[1..]).as_bytes(), &keys).expect("a part").len(), 2);
     let twice = [all[0].clone(), all[0].clone(), all[1].clone()];
     assert_eq!(check(file(&twice).as_bytes(), &keys).expect("at least once").len(), 2);
+    let late = [
+        all[0].clone(),
+        all[1].clone(),
+        all[0].clone(),
+        all[2].clone(),
+        all[1].clone(),
+    ];
+    assert_eq!(check(file(&late).as_bytes(), &keys).expect("late").len(), 3);
+    let own = SecretKey::from_seed(&[7; 32]);
+    let other = [all[0].clone(), all[1].clone(), resigned(all[0].clone(), &own)];
+    let findings = check(file(&other).as_bytes(), &[key(), own.public_key()]).expect_err("another first");
+    assert_eq!(faults(&findings), [(3, Fault::ChainBroken)]);
     let bodies: String = all
         .iter()
         .map(|one| {

@@ -10,6 +10,7 @@ mod anchors_file;
 mod anchors_keys;
 mod anchors_rewritten;
 mod anchors_scene;
+mod anchors_tenants;
 mod approvals;
 mod approvals_keys;
 mod approvals_lapse;
