@@ -34,6 +34,8 @@ pub struct Covered {
     pub agreeing: usize,
     /// The checkpoint that covers more events than the file has, made after the file was written, and how many.
     pub longer: Option<(u64, u64)>,
+    /// Checkpoints that do not name all that they cover: they contradict nothing that they do not name.
+    pub incomplete: Vec<u64>,
     /// The first and the last checkpoint of the file.
     pub range: (u64, u64),
 }
@@ -48,6 +50,14 @@ impl Chain {
     pub(super) fn known(&self, number: u64) -> Option<&Checkpoint> {
         let place = *self.places.get(&number)?;
         self.checkpoints.get(place).map(|(_, checkpoint)| checkpoint)
+    }
+
+    /// Takes over what a repetition of a checkpoint names, and answers what it names then.
+    pub(super) fn merge(&mut self, copy: Checkpoint) -> Option<&Checkpoint> {
+        let place = *self.places.get(&copy.number)?;
+        let (_, checkpoint) = self.checkpoints.get_mut(place)?;
+        checkpoint.merge(copy);
+        Some(checkpoint)
     }
 
     pub(super) fn last(&self) -> Option<&Checkpoint> {
@@ -105,6 +115,7 @@ impl Chain {
                 event_at: story.time(*length),
                 agreeing,
                 longer: longer.map(|(length, number)| (number, length)),
+                incomplete: self.incomplete(),
                 range: self.range(),
             }),
             _ => {
@@ -127,6 +138,12 @@ impl Chain {
         named
     }
 
+    fn incomplete(&self) -> Vec<u64> {
+        let all = self.checkpoints.iter().map(|(_, checkpoint)| checkpoint);
+        let some = all.filter(|checkpoint| checkpoint.named() != checkpoint.leaf_count);
+        some.map(|checkpoint| checkpoint.number).collect()
+    }
+
     fn range(&self) -> (u64, u64) {
         let number = |entry: Option<&(usize, Checkpoint)>| entry.map_or(0, |(_, checkpoint)| checkpoint.number);
         (number(self.checkpoints.first()), number(self.checkpoints.last()))
@@ -138,10 +155,13 @@ impl Chain {
             checkpoint: None,
             line: 0,
             fault: Fault::NotAnchored,
-            what: format!(
-                "None of the checkpoints {first} to {last} covers execution {}.",
-                story.execution_id
-            ),
+            what: match self.is_empty() {
+                true => "The file has no checkpoint.".to_owned(),
+                false => format!(
+                    "None of the checkpoints {first} to {last} covers execution {}.",
+                    story.execution_id
+                ),
+            },
             expected: "a checkpoint that names it with all its leaves, or a proof (--proof)".to_owned(),
         }
     }

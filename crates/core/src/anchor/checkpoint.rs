@@ -125,6 +125,35 @@ impl Checkpoint {
             .is_some_and(|heads| heads.len() as u64 == self.leaf_count)
     }
 
+    /// How many leaves it names.
+    pub(super) fn named(&self) -> u64 {
+        self.heads.iter().flatten().count() as u64
+    }
+
+    /// Takes over the leaves that another copy of it names.
+    pub(super) fn merge(&mut self, copy: Checkpoint) {
+        if self.has_all_heads() || copy.heads.is_none() {
+            return;
+        }
+        if copy.has_all_heads() {
+            self.heads = copy.heads;
+            return;
+        }
+        let mut heads = self.heads.take().unwrap_or_default();
+        heads.extend(copy.heads.into_iter().flatten());
+        // The order of the tree: servers sort leaves by execution.
+        heads.sort_by(|a, b| {
+            (&a.execution_id, a.chain_length, &a.chain_hash, &a.tenant).cmp(&(
+                &b.execution_id,
+                b.chain_length,
+                &b.chain_hash,
+                &b.tenant,
+            ))
+        });
+        heads.dedup();
+        self.heads = Some(heads);
+    }
+
     /// The root over the leaves that it names.
     pub(super) fn root_of_heads(&self) -> String {
         let heads = self.heads.iter().flatten();

@@ -50,7 +50,7 @@ pub fn check(file: &[u8], keys: &[PublicKey]) -> Result<Chain, Vec<Finding>> {
         findings.extend(wrong(&checkpoint, number, keys));
         match follows(&chain, &checkpoint) {
             Follows::Next => chain.push(number, checkpoint),
-            Follows::Repeated => {}
+            Follows::Repeated => findings.extend(chain.merge(checkpoint).and_then(|merged| leaves(merged, number))),
             Follows::Not(fault, what, expected) => {
                 findings.push(Finding {
                     checkpoint: Some(checkpoint.number),
@@ -113,14 +113,30 @@ fn wrong(checkpoint: &Checkpoint, line: usize, keys: &[PublicKey]) -> Option<Fin
             format!("a signature by the key {}", key.id()),
         );
     }
-    if checkpoint.has_all_heads() && checkpoint.root_of_heads() != checkpoint.root {
-        let what = format!(
-            "The leaves of checkpoint {number} lead to the root {}.",
-            checkpoint.root_of_heads()
-        );
-        return finding(Fault::RootWrong, what, checkpoint.root.clone());
+    leaves(checkpoint, line)
+}
+
+/// Whether a checkpoint names leaves that are not those of its tree.
+fn leaves(checkpoint: &Checkpoint, line: usize) -> Option<Finding> {
+    let number = checkpoint.number;
+    let finding = |what: String, expected: String| Finding {
+        checkpoint: Some(number),
+        line,
+        fault: Fault::RootWrong,
+        what,
+        expected,
+    };
+    let (named, leaf_count) = (checkpoint.named(), checkpoint.leaf_count);
+    if named > leaf_count {
+        let what = format!("Checkpoint {number} names {named} leaves.");
+        return Some(finding(what, format!("at most its {leaf_count}")));
     }
-    None
+    if !checkpoint.has_all_heads() {
+        return None;
+    }
+    let root = checkpoint.root_of_heads();
+    let what = format!("The leaves of checkpoint {number} lead to the root {root}.");
+    (root != checkpoint.root).then(|| finding(what, checkpoint.root.clone()))
 }
 
 enum Follows {

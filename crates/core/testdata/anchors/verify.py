@@ -105,6 +105,11 @@ def fail(why):
     sys.exit(f"does not verify: {why}")
 
 
+def sorted_heads(heads):
+    """Each once, in the order of the tree."""
+    return [list(head) for head in sorted({tuple(head) for head in heads}, key=lambda head: head[1:])]
+
+
 def checkpoints(path, keys):
     """All checkpoints of a file by their number, checked."""
     known = {sha256(key).hex()[:16]: key for key in keys}
@@ -118,16 +123,22 @@ def checkpoints(path, keys):
             fail(f"checkpoint {number} is signed with the key {one['key_id']}, which was not given")
         if not is_signed(known[one["key_id"]], text, base64.b64decode(one["signature"])):
             fail(f"the signature of checkpoint {number} is wrong")
+        heads = one.setdefault("heads", []) or []
         if number in found:
             if text != signed_text(found[number]):
                 fail(f"there are two checkpoints {number}")
-            continue
-        if last and (number, one["previous"]) != (last["number"] + 1, sha256(signed_text(last)).hex()):
+            named = found[number]["heads"]
+            if len(named) < one["leaf_count"]:
+                heads = heads if len(heads) == one["leaf_count"] else sorted_heads(named + heads)
+                found[number]["heads"] = heads
+        elif last and (number, one["previous"]) != (last["number"] + 1, sha256(signed_text(last)).hex()):
             fail(f"checkpoint {number} does not follow checkpoint {last['number']}")
-        heads = one.get("heads", [])
+        else:
+            found[number] = last = one
+        if len(heads) > one["leaf_count"]:
+            fail(f"checkpoint {number} names {len(heads)} leaves and has {one['leaf_count']}")
         if len(heads) == one["leaf_count"] and root([leaf_hash(head) for head in heads]).hex() != one["root"]:
             fail(f"the leaves of checkpoint {number} do not lead to its root")
-        found[number] = last = one
     return found
 
 
@@ -156,8 +167,8 @@ def main(arguments):
     found = checkpoints(file, [base64.b64decode(key) for key in keys])
     first, hashes = history(evidence)
     execution_id = first["execution_id"]
-    named = [(one["number"], head) for one in found.values() for head in one.get("heads", []) if head[1] == execution_id]
-    whole = {number for number, one in found.items() if len(one.get("heads", [])) == one["leaf_count"]}
+    named = [(one["number"], head) for one in found.values() for head in one["heads"] if head[1] == execution_id]
+    whole = {number for number, one in found.items() if len(one["heads"]) == one["leaf_count"]}
     if proof:
         one = found.get(proof["checkpoint"]["number"]) or fail("the checkpoint of the proof is not in the file")
         head = [proof["tenant"], proof["execution_id"], proof["chain_length"], proof["chain_hash"]]
@@ -185,6 +196,9 @@ def main(arguments):
             covered.append((length, number))
     if not covered:
         fail(f"no checkpoint covers execution {execution_id}")
+    missing = [str(number) for number in found if number not in whole]
+    if missing:
+        print(f"do not name all that they cover, and contradict nothing else: checkpoints {', '.join(missing)}")
     length = max(covered)[0]
     number = min(number for other, number in covered if other == length)
     print(f"checkpoint {number} of {found[number]['at']} covers {length} of {len(hashes) - 1} events")

@@ -310,7 +310,10 @@ fn checkpoints_may_begin_anywhere_come_twice_and_come_by_webhook() {
         })
         .collect();
     assert_eq!(check(bodies.as_bytes(), &keys).expect("webhooks").len(), 3);
-    assert!(check(b"", &keys).expect("nothing").is_empty());
+    let empty = check(b"", &keys).expect("nothing");
+    assert!(empty.is_empty());
+    let findings = empty.covered(&history("any", &[], LATER), None).expect_err("nothing");
+    assert_eq!(findings[0].what, "The file has no checkpoint.");
 }
 
 /// The heads of a webhook are those of one tenant: they contradict, and they do not prove.
@@ -337,6 +340,70 @@ fn leaves_of_one_tenant_alone_contradict_but_do_not_cover() {
         .covered(&history(&id, &events, LATER), None)
         .expect_err("a contradiction");
     assert_eq!(faults(&findings), [(2, Fault::AnchorDiffers)]);
+}
+
+/// Only leaves that lead to the root are signed; a list of others, or of some, must not pass for all of them.
+#[test]
+fn leaves_that_were_added_or_left_out_are_noticed() {
+    let all = vectors();
+    let (id, events) = story();
+    let mut more = all.clone();
+    let copy = more[1].heads.as_ref().expect("heads")[0].clone();
+    more[1].heads.as_mut().expect("heads").push(copy);
+    let findings = check(file(&more).as_bytes(), &[key()]).expect_err("five of four leaves");
+    assert_eq!(faults(&findings), [(2, Fault::RootWrong)]);
+
+    let mut fewer = all.clone();
+    fewer[1].heads.as_mut().expect("heads").remove(2);
+    let chain = check(file(&fewer).as_bytes(), &[key()]).expect("some are named");
+    let covered = chain
+        .covered(&history(&id, &events, LATER), None)
+        .expect("by the first");
+    assert_eq!((covered.checkpoint, covered.incomplete), (1, vec![2]));
+
+    // A copy without its leaves does not hide the one with them.
+    let mut bare = all[1].clone();
+    bare.heads = None;
+    for twice in [[bare.clone(), all[1].clone()], [all[1].clone(), bare]] {
+        let lines = [&all[..1], &twice, &all[2..]].concat();
+        let chain = check(file(&lines).as_bytes(), &[key()]).expect("they verify");
+        let covered = chain
+            .covered(&history(&id, &events, LATER), None)
+            .expect("by the second");
+        assert_eq!((covered.checkpoint, covered.incomplete), (2, Vec::new()));
+        let cut = chain
+            .covered(&history(&id, &events[..2], LATER), None)
+            .expect_err("one is missing");
+        assert_eq!(faults(&cut)[0].1, Fault::EventsMissing);
+    }
+}
+
+/// What two tenants received names all leaves together, in whatever order it came.
+#[test]
+fn leaves_of_two_deliveries_are_put_together() {
+    let own = SecretKey::from_seed(&[7; 32]);
+    let mut whole = vectors().remove(1);
+    let heads = whole.heads.as_mut().expect("heads");
+    heads.sort_by(|a, b| a.execution_id.cmp(&b.execution_id));
+    let hashes: Vec<Hash> = heads.iter().map(|head| head.leaf_hash()).collect();
+    whole.root = hex(&merkle_root(&hashes));
+    let whole = resigned(whole, &own);
+    let part = |tenant: &str| {
+        let mut part = whole.clone();
+        part.heads.as_mut().expect("heads").retain(|head| head.tenant == tenant);
+        part
+    };
+    let (id, events) = story();
+    let lines = [part("default"), part("acme"), part("default")];
+    let chain = check(file(&lines).as_bytes(), &[own.public_key()]).expect("they verify");
+    let covered = chain
+        .covered(&history(&id, &events, LATER), None)
+        .expect("it is covered");
+    assert_eq!((covered.checkpoint, covered.incomplete), (2, Vec::new()));
+    let mut wrong = part("acme");
+    wrong.heads.as_mut().expect("heads")[0].chain_length += 1;
+    let findings = check(file(&[part("default"), wrong]).as_bytes(), &[own.public_key()]).expect_err("not of the tree");
+    assert_eq!(faults(&findings), [(2, Fault::RootWrong)]);
 }
 
 proptest! {

@@ -7,7 +7,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tenure_core::anchor::{Checkpoint, NO_PREVIOUS};
+use tenure_core::anchor::{self, Checkpoint, NO_PREVIOUS};
+use tenure_core::evidence::PublicKey;
 use tenure_core::json;
 
 /// How much of the end is read at first; a line is seldom longer.
@@ -70,6 +71,7 @@ impl AnchorFile {
                 None => Error::other(format!("The first checkpoint of the database is {}.", first.number)),
             });
         }
+        check(last, page)?;
         let text: String = page.iter().map(|checkpoint| checkpoint.line() + "\n").collect();
         let Some(rest) = text.as_bytes().strip_prefix(tail.torn.as_slice()) else {
             return Err(Error::other(format!(
@@ -100,6 +102,44 @@ impl AnchorFile {
             last.installation,
             last.hash()
         ))
+    }
+}
+
+/// Refuses checkpoints whose signature or tree is wrong, or that do not follow each other: a file is never rewritten.
+fn check(last: Option<&Checkpoint>, page: &[Checkpoint]) -> Result<()> {
+    let incomplete = |one: &&Checkpoint| !one.has_all_heads() && one.heads.iter().flatten().next().is_some();
+    if let Some(one) = page.iter().find(incomplete) {
+        return Err(Error::other(format!(
+            "Checkpoint {} of the database names some of its {} leaves, and not all of them.",
+            one.number, one.leaf_count
+        )));
+    }
+    let skips = |pair: &&[Checkpoint]| pair[0].number.checked_add(1) != Some(pair[1].number);
+    if let Some([one, next]) = page.windows(2).find(skips) {
+        return Err(Error::other(format!(
+            "Checkpoint {} of the database follows checkpoint {}.",
+            next.number, one.number
+        )));
+    }
+    let all = || last.into_iter().chain(page);
+    let mut keys: Vec<PublicKey> = Vec::new();
+    for one in all().filter(|one| !one.public_key.is_empty()) {
+        let key = PublicKey::parse(&one.public_key).map_err(|error| {
+            let why = format!("The key of checkpoint {} cannot be read: {error}.", one.number);
+            Error::other(why)
+        })?;
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let text: String = all().map(|one| one.line() + "\n").collect();
+    match anchor::check(text.as_bytes(), &keys) {
+        Ok(_) => Ok(()),
+        Err(findings) => Err(Error::other(format!(
+            "Checkpoint {} of the database is not sound: {}",
+            findings[0].checkpoint.unwrap_or_default(),
+            findings[0].what
+        ))),
     }
 }
 
@@ -222,10 +262,41 @@ mod tests {
         let mut long = all[0].clone();
         let head = long.heads.as_ref().expect("heads")[0].clone();
         long.heads = Some(vec![head; 5000]);
-        file.append(&[long.clone()], Some(&long)).expect("a long line");
+        let path = directory.path().join("anchors.jsonl");
+        std::fs::write(&path, long.line() + "\n").expect("a long line");
         assert!(long.line().len() as u64 > TAIL_BYTES);
         assert_eq!(file.last_number().expect("a number"), 1);
-        file.append(&all[1..2], Some(&all[1])).expect("the next");
+        std::fs::write(&path, format!("{}\n{}\n", long.line(), all[1].line())).expect("two lines");
         assert_eq!(file.last_number().expect("a number"), 2);
+    }
+
+    #[test]
+    fn checkpoints_that_are_not_signed_so_or_do_not_follow_each_other_are_not_appended() {
+        let (directory, all) = (tempfile::tempdir().expect("a directory"), vectors());
+        let file = file(&directory);
+        let refused = |page: &[Checkpoint], part: &str| {
+            let error = file.append(page, all.last()).expect_err(part);
+            assert!(error.to_string().contains(part), "{error}");
+            assert_eq!(file.last_number().expect("a number"), 0, "{part}");
+        };
+        let changed = |change: fn(&mut Checkpoint)| {
+            let mut page = all.clone();
+            change(&mut page[1]);
+            page
+        };
+        refused(&changed(|one| one.root = NO_PREVIOUS.to_owned()), "signature");
+        refused(
+            &changed(|one| one.heads.as_mut().expect("heads")[0].chain_length += 1),
+            "root",
+        );
+        refused(
+            &changed(|one| drop(one.heads.as_mut().expect("heads").pop())),
+            "not all of them",
+        );
+        refused(&[all[0].clone(), all[2].clone()], "follows");
+        refused(&[all[0].clone(), all[0].clone()], "follows");
+        // Past the retention of its leaves one names none.
+        let page = changed(|one| one.heads = Some(Vec::new()));
+        assert_eq!(file.append(&page, all.last()).expect("without leaves"), 3);
     }
 }

@@ -67,8 +67,8 @@ pub(super) fn check_row(covered: &Covered) -> Value {
         event_at,
         agreeing,
         longer,
+        incomplete,
         range: (first, last),
-        ..
     } = covered;
     let whole = if chain_length == events { "all " } else { "the first " };
     let names = if *agreeing == 1 { "names" } else { "name" };
@@ -81,6 +81,19 @@ pub(super) fn check_row(covered: &Covered) -> Value {
         Some((number, length)) => finding.push_str(&format!(
             " with this history; checkpoint {number} covers {length} events, this file has {events}: ask for a newer export"
         )),
+    }
+    if let [number, rest @ ..] = incomplete.as_slice() {
+        let (noun, more) = match rest.len() {
+            0 => (
+                "does not name all that it covers and contradicts nothing that it does not name",
+                String::new(),
+            ),
+            more => (
+                "do not name all that they cover and contradict nothing that they do not name",
+                format!(" and {more} others"),
+            ),
+        };
+        finding.push_str(&format!("; checkpoint {number}{more} {noun}"));
     }
     json!({"check": "anchor", "finding": finding})
 }
