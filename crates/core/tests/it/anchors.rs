@@ -281,6 +281,11 @@ fn a_checkpoint_that_was_changed_removed_moved_or_forged_is_found() {
     assert_eq!(faults(&cut), [(3, Fault::Truncated)]);
     let other = check(b"a shopping list\n", &[key()]).expect_err("no checkpoints");
     assert_eq!(faults(&other), [(1, Fault::Malformed)]);
+    let mut last = all[0].clone();
+    last.number = u64::MAX;
+    let last = [resigned(last, &own), all[1].clone()];
+    let found = of(&last, &[key(), own.public_key()]);
+    assert_eq!(faults(&found), [(2, Fault::ChainBroken)], "there is no number after it");
 }
 
 #[test]

@@ -48,7 +48,14 @@ impl AnchorFile {
     /// The number of the last checkpoint that it has; 0 if it has none or is not there.
     pub(super) fn last_number(&self) -> Result<i64> {
         let tail = tail(&self.path)?;
-        Ok(tail.last.map_or(0, |last| last.number as i64))
+        let number = tail.last.map_or(0, |last| last.number);
+        i64::try_from(number).map_err(|_| {
+            let why = format!(
+                "The last line of {} is checkpoint {number}, which no database has.",
+                self.path.display()
+            );
+            Error::other(why)
+        })
     }
 
     /// Appends checkpoints that follow what the file has, and waits until they are on the disk. Refuses if they do not follow,
@@ -65,7 +72,7 @@ impl AnchorFile {
         };
         let (number, previous) = last.map_or((0, NO_PREVIOUS.to_owned()), |last| (last.number, last.hash()));
         let same = last.is_none_or(|last| last.installation == first.installation);
-        if first.number != number + 1 || first.previous != previous || !same {
+        if number.checked_add(1) != Some(first.number) || first.previous != previous || !same {
             return Err(match last {
                 Some(last) => self.apart(last, newest.map_or(0, |newest| newest.number)),
                 None => Error::other(format!("The first checkpoint of the database is {}.", first.number)),
@@ -251,6 +258,10 @@ mod tests {
             file.append(&[other.clone()], Some(&other)).is_err(),
             "another installation"
         );
+        let mut last = all[2].clone();
+        last.number = u64::MAX;
+        std::fs::write(directory.path().join("anchors.jsonl"), last.line() + "\n").expect("a file");
+        assert!(file.last_number().is_err() && file.append(&all[..1], all.last()).is_err());
         std::fs::write(directory.path().join("anchors.jsonl"), "a shopping list\n").expect("a file");
         assert!(file.last_number().is_err());
     }

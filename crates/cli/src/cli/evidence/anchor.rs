@@ -121,7 +121,7 @@ impl Export {
             }
             for row in found {
                 let checkpoint: Checkpoint = serde_json::from_value(row).map_err(unreadable)?;
-                at = checkpoint.number as i64;
+                at = i64::try_from(checkpoint.number).unwrap_or(i64::MAX);
                 count += 1;
                 text.push_str(&checkpoint.line());
                 text.push('\n');
