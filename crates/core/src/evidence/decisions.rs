@@ -2,10 +2,11 @@
 
 use super::finding::{Fault, Finding};
 use super::read::Evidence;
-use super::story::{Approval, Story, Vote};
+use super::story::{Approval, Execution, Story, Vote};
 
 pub(super) fn check(evidence: &Evidence, story: &Story) -> Vec<Finding> {
     let mut findings = about_the_plan(evidence, story);
+    findings.extend(requesters(evidence, story));
     findings.extend(votes(story));
     findings.extend(start(story));
     findings.extend(steps(story));
@@ -33,6 +34,28 @@ fn about_the_plan(evidence: &Evidence, story: &Story) -> Vec<Finding> {
     other.map(finding).collect()
 }
 
+/// Who submitted the plan, and for whom.
+fn submitters(story: &Story) -> impl Iterator<Item = &String> {
+    let Execution {
+        requested_by,
+        on_behalf_of,
+        ..
+    } = &story.execution;
+    let names = requested_by.iter().chain(on_behalf_of);
+    names.filter(|name| !name.is_empty())
+}
+
+/// They are among the requesters.
+fn requesters(evidence: &Evidence, story: &Story) -> Vec<Finding> {
+    let line = evidence.events.first().map_or(1, |event| event.line);
+    let missing = submitters(story).filter(|name| !story.execution.requesters.contains(name));
+    let finding = |name: &String| {
+        let what = format!("{name} submitted the plan and is not among its requesters.");
+        Finding::new(line, Fault::Contradiction, what, "requesters with all who asked")
+    };
+    missing.map(finding).collect()
+}
+
 /// Each vote is about an approval of this execution, and none that approves is of a requester.
 fn votes(story: &Story) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -49,7 +72,9 @@ fn votes(story: &Story) -> Vec<Finding> {
         if vote.decision.as_deref() != Some("approve") {
             continue;
         }
-        let asked = |name: &&String| story.execution.requesters.contains(name);
+        let asked = |name: &&String| {
+            story.execution.requesters.contains(name) || submitters(story).any(|submitter| submitter == *name)
+        };
         let voter = vote.principal.iter().chain(&vote.on_behalf_of).find(asked);
         let maker = vote.auth_makers.iter().find(asked);
         let what = match (voter, maker) {
@@ -70,7 +95,7 @@ fn start(story: &Story) -> Vec<Finding> {
         return Vec::new();
     };
     let mut candidates = story.approvals.iter().filter(|approval| approval.step.is_none());
-    if candidates.any(|approval| approval.level >= execution.approval_level && allows(story, approval)) {
+    if candidates.any(|approval| approval.level >= execution.approval_level && allows(story, approval, line)) {
         return Vec::new();
     }
     let what = "It was started, and no approval of its plan allows that.";
@@ -82,10 +107,12 @@ fn start(story: &Story) -> Vec<Finding> {
 fn steps(story: &Story) -> Vec<Finding> {
     let asks = story.steps.iter().filter(|step| step.approval_level == Some(3));
     let unapproved = asks.filter_map(|step| {
-        let mut own = story.approvals.iter().filter(|approval| approval.step == step.step);
-        let line = step
-            .started_line
-            .filter(|_| !own.any(|approval| allows(story, approval)))?;
+        let is_allowed = |line: usize| {
+            let mut own = story.approvals.iter().filter(|approval| approval.step == step.step);
+            own.any(|approval| allows(story, approval, line))
+        };
+        let mut starts = step.first_started_line.into_iter().chain(step.started_line);
+        let line = starts.find(|line| !is_allowed(*line))?;
         let what = format!(
             "The step {:?} ran, and no approval allows that.",
             step.step.as_deref().unwrap_or_default()
@@ -96,18 +123,23 @@ fn steps(story: &Story) -> Vec<Finding> {
     unapproved.collect()
 }
 
-/// Approved, used up, and by as many people as it asks for, unless a rule decides alone.
-fn allows(story: &Story, approval: &Approval) -> bool {
-    let of_it = |vote: &&Vote| vote.approval_id == approval.approval_id;
-    let given = heads(
-        story
-            .votes
-            .iter()
-            .filter(of_it)
-            .filter(|vote| vote.decision.as_deref() == Some("approve")),
-    );
-    let is_enough = approval.auto_approved || given >= approval.quorum.unwrap_or(1).unsigned_abs();
-    approval.state == "approved" && approval.consumed_at.is_some() && is_enough
+/// Approved before the line of the start, used up, and by as many people as it asks for, unless a rule decides alone.
+fn allows(story: &Story, approval: &Approval, start: usize) -> bool {
+    let counts = |vote: &&Vote| {
+        vote.approval_id == approval.approval_id && vote.decision.as_deref() == Some("approve") && vote.line < start
+    };
+    let given = heads(story.votes.iter().filter(counts));
+    let is_enough = approval.auto_approved || given >= quorum(story, approval);
+    let is_before = approval.decided_line.is_some_and(|line| line < start);
+    approval.state == "approved" && approval.consumed_at.is_some() && is_before && is_enough
+}
+
+/// What the approval asks for, and at least what the rules did when the plan was submitted: for its step, or for any.
+fn quorum(story: &Story, approval: &Approval) -> u64 {
+    let steps = story.steps.iter();
+    let asks = steps.filter(|step| approval.step.is_none() || step.step == approval.step);
+    let least = asks.filter_map(|step| step.quorum).max();
+    approval.quorum.max(least).unwrap_or(1).unsigned_abs()
 }
 
 /// How many people these votes are of. One who stands behind another vote, or has made what another came by, counts once.

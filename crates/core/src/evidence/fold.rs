@@ -193,6 +193,7 @@ impl Story {
         self.approval(event, |approval| {
             approval.decided_at = time::later(at, approval.created_at.clone());
             approval.decided_by = event.actor.clone();
+            approval.decided_line = Some(event.line);
             approval.reason = reason.clone();
             approval.state = state.clone();
         });
@@ -226,6 +227,7 @@ impl Story {
                 if let Some(job_id) = text(data, "job_id") {
                     step.state = "running".to_owned();
                     step.started_line = Some(event.line);
+                    step.first_started_line = step.first_started_line.or(Some(event.line));
                     step.job_id = Some(job_id);
                 }
             }),

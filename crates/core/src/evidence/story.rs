@@ -116,6 +116,9 @@ pub struct Step {
     /// The line of the event that dispatched it last.
     #[serde(skip)]
     pub started_line: Option<usize>,
+    /// The line of the event that dispatched it first.
+    #[serde(skip)]
+    pub first_started_line: Option<usize>,
 }
 
 /// A decision that was asked for.
@@ -141,6 +144,9 @@ pub struct Approval {
     /// The line of the event that asked.
     #[serde(skip)]
     pub line: usize,
+    /// The line of the event that decided.
+    #[serde(skip)]
+    pub decided_line: Option<usize>,
 }
 
 /// One decision of one principal.

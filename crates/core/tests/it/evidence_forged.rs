@@ -153,6 +153,55 @@ fn who_approved_a_plan_of_their_own_is_found() {
     }
 }
 
+/// The list of requesters is one thing that the first event says; who submitted the plan is another.
+#[test]
+fn who_submitted_a_plan_is_a_requester_whatever_the_list_says() {
+    let changes: [fn(&mut Vec<Value>); 2] = [
+        |events| events[2]["actor"] = json!("ada"),
+        |events| {
+            events[0]["data"]["on_behalf_of"] = json!("grace");
+        },
+    ];
+    for change in changes {
+        let findings = forged("succeeded", |events| {
+            events[0]["data"]["record"]["requesters"] = json!(["somebody"]);
+            change(events);
+        });
+        has(&findings, Fault::Contradiction);
+        assert!(
+            findings
+                .iter()
+                .any(|it| (it.line, it.fault) == (13, Fault::SelfApproved)),
+            "{findings:#?}"
+        );
+    }
+}
+
+#[test]
+fn an_approval_after_the_start_does_not_allow_it() {
+    let moved = |from: std::ops::Range<usize>, to: usize| {
+        forged("succeeded", |events| {
+            let late: Vec<Value> = events.drain(from.clone()).collect();
+            events.splice(to - late.len()..to - late.len(), late);
+            for (event, seq) in events.iter_mut().zip(1..) {
+                event["seq"] = json!(seq);
+            }
+        })
+    };
+    // Vote and decision behind the completed step; the vote alone; the decision alone.
+    for (from, to) in [(2..4, 9), (2..3, 9), (3..4, 9)] {
+        has(&moved(from, to), Fault::Unapproved);
+    }
+}
+
+#[test]
+fn an_approval_by_fewer_than_the_rules_ask_for_does_not_allow_a_start() {
+    let findings = forged("succeeded", |events| {
+        events[0]["data"]["record"]["steps"][0]["quorum"] = json!(2);
+    });
+    has(&findings, Fault::Unapproved);
+}
+
 #[test]
 fn a_state_that_does_not_follow_from_the_one_before_is_found() {
     has(
