@@ -63,6 +63,7 @@ impl Head {
 
 /// A checkpoint as it is published, its fields in the order in which they are written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Checkpoint {
     /// `checkpoint`.
     pub kind: String,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::chain::Chain;
 use super::checkpoint::{Checkpoint, Proof, VERSION};
 use super::finding::{Fault, Finding};
-use crate::evidence::PublicKey;
+use crate::evidence::{PublicKey, Unique};
 use crate::json;
 
 const CHECKPOINT: &str =
@@ -70,6 +70,7 @@ pub fn check(file: &[u8], keys: &[PublicKey]) -> Result<Chain, Vec<Finding>> {
 }
 
 fn parse(line: &[u8]) -> Result<Checkpoint, String> {
+    json::parse_bytes::<Unique>(line).map_err(|error| error.to_string())?;
     let error = match json::parse_bytes::<Checkpoint>(line) {
         Ok(checkpoint) => return Ok(checkpoint),
         Err(error) => error,
@@ -112,6 +113,10 @@ fn wrong(checkpoint: &Checkpoint, line: usize, keys: &[PublicKey]) -> Option<Fin
             what,
             format!("a signature by the key {}", key.id()),
         );
+    }
+    if checkpoint.public_key != key.to_base64() {
+        let what = format!("Checkpoint {number} names the key {}, and holds another.", key.id());
+        return finding(Fault::OtherKey, what, key.to_base64());
     }
     leaves(checkpoint, line)
 }
@@ -187,7 +192,8 @@ pub fn read_proof(file: &[u8]) -> Result<Proof, Vec<Finding>> {
             expected: PROOF.to_owned(),
         }]
     };
-    let proof: Proof = json::parse_bytes(file)
+    let proof: Proof = json::parse_bytes::<Unique>(file)
+        .and_then(|_| json::parse_bytes(file))
         .map_err(|error| wrong(Fault::Malformed, format!("The proof cannot be read: {error}.")))?;
     if proof.kind != "proof" || proof.version != VERSION {
         let what = format!("The proof is a {:?} of version {}.", proof.kind, proof.version);

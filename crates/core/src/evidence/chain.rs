@@ -73,6 +73,15 @@ fn events(evidence: &Evidence) -> Vec<Finding> {
             let finding = Finding::new(event.line, Fault::ChainBroken, what, follows);
             findings.push(finding.of(&format!("event {seq}"), None));
         }
+        if time::moment(&event.at).is_none() {
+            let what = format!("The time of event {} is {:?}.", event.seq, event.at);
+            findings.push(Finding::new(
+                event.line,
+                Fault::Malformed,
+                what,
+                "a time as of RFC 3339",
+            ));
+        }
         // On with what the line claims: one break is one finding.
         before.clone_from(&event.hash);
         seq = event.seq;

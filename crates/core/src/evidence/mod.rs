@@ -48,6 +48,7 @@ mod rows;
 mod seal;
 mod story;
 mod time;
+mod unique;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -56,6 +57,7 @@ pub use finding::{Fault, Finding};
 pub use keys::{KEY_BYTES, KeyError, PublicKey, SecretKey};
 pub use read::{Event, Evidence, Head, Record};
 pub use story::{Approval, Attempt, Execution, Step, Story, Vote};
+pub(crate) use unique::Unique;
 
 /// The form of files that this program writes, and the only one it reads.
 pub const VERSION: u64 = 2;

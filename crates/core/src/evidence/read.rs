@@ -7,6 +7,7 @@ use super::VERSION;
 use super::finding::{Fault, Finding};
 use super::lines::{Line, split};
 use super::story::Story;
+use super::unique::Unique;
 use crate::json;
 
 /// The first line.
@@ -44,6 +45,7 @@ pub struct Record {
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Event {
     /// Its number, from 1 on.
     pub seq: u64,
@@ -155,7 +157,7 @@ const HEAD: &str =
     "a line of kind evidence, version 2, with execution_id, tenant, plan_hash, state, exported_at and events alone";
 const PLAN: &str = "a line of kind plan, with the text of the plan alone";
 const EXECUTION: &str = "a line of kind execution";
-const EVENT: &str = "an event with body and hash, and in the body seq, at and kind";
+const EVENT: &str = "an event with body and hash, and in the body seq, at, kind, actor, step and data alone";
 const OBJECT: &str = "a JSON object with a kind";
 
 /// Reads all lines but the one that signs. Without any of the first three there is no evidence to judge.
@@ -177,6 +179,9 @@ pub(super) fn read(lines: &[Line<'_>], signature: Option<usize>) -> (Option<Evid
     let mut findings = Vec::new();
     let mut note = |finding| findings.push(finding);
     let plan = kept(first::<PlanLine>(&lines, 1, "plan", PLAN), &mut note);
+    if let Some(Err(error)) = plan.as_ref().map(|plan| json::parse::<Unique>(&plan.plan)) {
+        note(lines[1].malformed(&error, PLAN));
+    }
     let execution = kept(first(&lines, 2, "execution", EXECUTION), &mut note);
     let mut rest = Rest::default();
     for line in lines.iter().skip(3) {
@@ -246,6 +251,7 @@ fn first<T: serde::de::DeserializeOwned>(
         let what = format!("This is a line of kind {:?}.", found.kind);
         return Err(Finding::new(line.number, Fault::Malformed, what, expected).of(kind, None));
     }
+    line.parse::<Unique>(expected)?;
     line.parse(expected)
 }
 
@@ -262,6 +268,7 @@ struct Rest {
 impl Rest {
     fn take(&mut self, line: &Line<'_>) -> Result<(), Finding> {
         let found: Kind = line.parse(OBJECT)?;
+        line.parse::<Unique>(OBJECT)?;
         let misplaced = |expected: &str| {
             let what = format!("A line of kind {:?} does not stand here.", found.kind);
             Err(Finding::new(line.number, Fault::Malformed, what, expected))
@@ -273,6 +280,7 @@ impl Rest {
         if !self.events.is_empty() {
             return misplaced("only events and the signature behind the first event");
         }
+        let has_later = [&self.approvals, &self.votes, &self.attempts].map(|rows| !rows.is_empty());
         let kind = match found.kind.as_str() {
             "step" => &mut self.steps,
             "approval" => &mut self.approvals,
@@ -282,6 +290,15 @@ impl Rest {
             // What is not known cannot be checked.
             _ => return misplaced("a step, approval, vote, attempt or event"),
         };
+        let later = match found.kind.as_str() {
+            "step" => 3,
+            "approval" => 2,
+            "vote" => 1,
+            _ => 0,
+        };
+        if has_later.iter().rev().take(later).any(|has| *has) {
+            return misplaced("steps, approvals, votes, attempts and events in this order");
+        }
         kind.push(Record {
             line: line.number,
             fields: line.parse(OBJECT)?,
@@ -292,6 +309,7 @@ impl Rest {
 
 fn event(line: &Line<'_>) -> Result<Event, Finding> {
     let EventLine { body, hash, .. } = line.parse(EVENT)?;
+    json::parse::<Unique>(&body).map_err(|error| line.malformed(&error, EVENT))?;
     let event: Event = json::parse(&body).map_err(|error| line.malformed(&error, EVENT))?;
     Ok(Event {
         line: line.number,

@@ -52,7 +52,13 @@ fn told_head(evidence: &Evidence, story: &Story) -> Row {
 /// The file has the result of a run, the chained lines have its SHA-256.
 fn digested(record: &Record) -> Record {
     let mut fields = record.fields.clone();
-    if let Some(Value::String(result)) = fields.remove("result") {
+    // A result that is no text, and a hash without a result, stay what they are: fields that no event tells.
+    let stated = ["result_hash", "result_bytes"].map(|field| fields.remove(field).map(|value| (field, value)));
+    for (field, value) in stated.into_iter().flatten() {
+        fields.insert(format!("stated {field}"), value);
+    }
+    if let Some(Value::String(result)) = record.fields.get("result") {
+        fields.remove("result");
         fields.insert("result_hash".to_owned(), Value::from(sha256_hex(result.as_bytes())));
         fields.insert("result_bytes".to_owned(), Value::from(result.len()));
     }
@@ -106,11 +112,14 @@ fn differences(kind: &str, record: &Record, told: &Row) -> Vec<Finding> {
     let differs = fields.filter(|field| *field != "kind").filter_map(|field| {
         let found = record.fields.get(field).unwrap_or(&empty);
         let expected = told.get(field).unwrap_or(&empty);
-        if is_same(field, found, expected) {
+        // A field without a value is left out.
+        let is_null = found.is_null() && record.fields.contains_key(field);
+        if !is_null && is_same(field, found, expected) {
             return None;
         }
         let field = shown_field(kind, field);
-        let what = format!("The {field} of the {row} is {}.", shown(found));
+        let found = if is_null { "null".to_owned() } else { shown(found) };
+        let what = format!("The {field} of the {row} is {found}.");
         let finding = Finding::new(
             record.line,
             Fault::RowDiffers,

@@ -95,6 +95,7 @@ def root_of_path(leaf, place, count, path):
 
 
 FIELDS = ["number", "at", "installation", "previous", "leaf_count", "root", "key_id"]
+MEMBERS = {"kind", "version", "public_key", "signature", "heads", *FIELDS}
 
 
 def signed_text(checkpoint):
@@ -105,6 +106,17 @@ def fail(why):
     sys.exit(f"does not verify: {why}")
 
 
+def parsed(text):
+    """JSON without a member that is there twice."""
+
+    def members(pairs):
+        if len(dict(pairs)) != len(pairs):
+            fail("a member of an object is there twice")
+        return dict(pairs)
+
+    return json.loads(text, object_pairs_hook=members)
+
+
 def sorted_heads(heads):
     """Each once, in the order of the tree."""
     return [list(head) for head in sorted({tuple(head) for head in heads}, key=lambda head: head[1:])]
@@ -112,17 +124,19 @@ def sorted_heads(heads):
 
 def checkpoints(path, keys):
     """All checkpoints of a file by their number, checked."""
-    known = {sha256(key).hex()[:16]: key for key in keys}
+    keys_by_id = {sha256(key).hex()[:16]: key for key in keys}
     found, last = {}, None
     for line in open(path, encoding="utf-8"):
-        one = json.loads(line)
+        one = parsed(line)
         # The body of a webhook has the checkpoint in its event.
         one = one["data"]["data"] if "data" in one else one
         number, text = one["number"], signed_text(one)
-        if one["key_id"] not in known:
+        if one["key_id"] not in keys_by_id:
             fail(f"checkpoint {number} is signed with the key {one['key_id']}, which was not given")
-        if not is_signed(known[one["key_id"]], text, base64.b64decode(one["signature"])):
+        if not is_signed(keys_by_id[one["key_id"]], text, base64.b64decode(one["signature"])):
             fail(f"the signature of checkpoint {number} is wrong")
+        if one["public_key"] != base64.b64encode(keys_by_id[one["key_id"]]).decode() or not set(one) <= MEMBERS:
+            fail(f"checkpoint {number} holds another key, or members that checkpoints do not have")
         heads = one.setdefault("heads", []) or []
         if number in found:
             if text != signed_text(found[number]):
@@ -144,7 +158,7 @@ def checkpoints(path, keys):
 
 def history(path):
     """The first line with tenant and id of the execution, and the hash of its chain after each event."""
-    lines = [json.loads(line) for line in open(path, encoding="utf-8")]
+    lines = [parsed(line) for line in open(path, encoding="utf-8")]
     hashes = [sha256(f"tenure/execution/{lines[0]['execution_id']}".encode())]
     for line in lines:
         if line["kind"] == "event":

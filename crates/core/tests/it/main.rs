@@ -7,6 +7,7 @@ mod anchors_rewritten;
 mod backoff;
 mod codes;
 mod evidence;
+mod evidence_fields;
 mod evidence_forged;
 mod evidence_keys;
 mod evidence_tampering;
