@@ -1,5 +1,7 @@
 //! Compares every field of every line with the story that plan and events tell.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -71,17 +73,26 @@ fn digested(record: &Record) -> Record {
 /// Finds for each row of the file the one of the story with the same key. Those that are left over on both sides are
 /// taken for each other, in their order: then the key differs.
 fn pair(kind: &str, key: &[&str], found: &[Record], told: &[Row]) -> Vec<Finding> {
-    let key_of = |fields: &Row| key.iter().map(|field| fields.get(*field).cloned()).collect::<Vec<_>>();
-    let mut left: Vec<&Row> = told.iter().collect();
+    // As text: values have no order.
+    let key_of = |fields: &Row| {
+        let values: Vec<Option<&Value>> = key.iter().map(|field| fields.get(*field)).collect();
+        serde_json::to_string(&values).unwrap_or_default()
+    };
+    let mut places = BTreeMap::<String, VecDeque<usize>>::new();
+    for (place, row) in told.iter().enumerate() {
+        places.entry(key_of(row)).or_default().push_back(place);
+    }
+    let mut left: Vec<Option<&Row>> = told.iter().map(Some).collect();
     let mut strangers = Vec::new();
     let mut findings = Vec::new();
     for record in found {
-        match left.iter().position(|row| key_of(row) == key_of(&record.fields)) {
-            Some(place) => findings.extend(differences(kind, record, left.remove(place))),
+        let place = places.get_mut(&key_of(&record.fields)).and_then(VecDeque::pop_front);
+        match place.and_then(|place| left[place].take()) {
+            Some(row) => findings.extend(differences(kind, record, row)),
             None => strangers.push(record),
         }
     }
-    let mut left = left.into_iter();
+    let mut left = left.into_iter().flatten();
     for record in strangers {
         match left.next() {
             Some(row) => findings.extend(differences(kind, record, row)),
