@@ -368,7 +368,8 @@ begin
   v_new := tenure.anchor_next(p_at, p_key_id);
   if v_new.number is distinct from p_number or octet_length(p_signature) is distinct from 64
      or not exists (select from tenure.evidence_keys k where k.key_id = p_key_id) then
-    perform tenure.refuse('state_conflict', format('Checkpoint %s cannot be added.', p_number),
+    perform tenure.refuse('state_conflict',
+      format('Checkpoint %s cannot be added.', coalesce(p_number::text, 'without a number')),
       format('The next one is %s; it has a signature of 64 bytes by a key of the installation.',
         v_new.number), 'Begin and sign it in one transaction.');
   end if;
@@ -398,6 +399,11 @@ declare
   v_now timestamptz := tenure.now();
 begin
   perform tenure.check_every_tenant();
+  perform tenure.check_number('The number', p_number, 0, 9223372036854775807);
+  if p_sink is null or p_sink !~ '\S' or length(p_sink) > 1000 then
+    perform tenure.refuse('name_invalid', 'The sink has no name, or one with more than 1000 characters.',
+      'It says which file the checkpoints are in.', 'Name it as file:<host>:<path>.');
+  end if;
   insert into tenure.anchor_sinks as s (sink, number, published_at, tried_at, error)
   values (p_sink, p_number, case when p_error is null then v_now end, v_now,
     tenure.cut_text(tenure.mask_text(p_error), 2000))

@@ -39,14 +39,22 @@ declare
   v_tenant integer := coalesce(tenure.current_tenant(), 0);
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
-  return query
-    select tenure.anchor_line(a, case when p_heads then v_tenant end)
-      from (select x.number from tenure.anchors x
-             where x.number > p_after
-             order by case when p_newest then - x.number else x.number end
-             limit p_limit) n
-      join tenure.anchors a on a.number = n.number
-     order by a.number;
+  -- Two statements: each reads the primary key from one end.
+  if p_newest then
+    return query
+      select tenure.anchor_line(a, case when p_heads then v_tenant end)
+        from (select x.number from tenure.anchors x
+               where x.number > p_after order by x.number desc limit p_limit) n
+        join tenure.anchors a on a.number = n.number
+       order by a.number;
+  else
+    return query
+      select tenure.anchor_line(a, case when p_heads then v_tenant end)
+        from (select x.number from tenure.anchors x
+               where x.number > p_after order by x.number limit p_limit) n
+        join tenure.anchors a on a.number = n.number
+       order by a.number;
+  end if;
 end
 $$;
 
@@ -60,7 +68,8 @@ declare
 begin
   select a.* into v_anchor from tenure.anchors a where a.number = p_number;
   if not found then
-    perform tenure.refuse('anchor_unknown', format('There is no checkpoint %s.', p_number),
+    perform tenure.refuse('anchor_unknown',
+      format('There is no checkpoint %s.', coalesce(p_number::text, 'without a number')),
       format('They are numbered from 1 to %s.', coalesce((select max(a.number) from tenure.anchors a), 0)),
       'See tenure.anchor_list().');
   end if;

@@ -5,7 +5,7 @@ use tenure_core::anchor::check;
 use tokio_postgres::Client;
 
 use crate::anchors_scene::{anchored, open, public_key, submitted};
-use crate::fixture::{one, rows, run};
+use crate::fixture::{one, raised, rows, run, try_rows};
 
 /// The checkpoints that a tenant was told of, as lines.
 async fn told(c: &Client, tenant: &str) -> Vec<String> {
@@ -45,5 +45,24 @@ async fn checkpoints_of_each_of_two_tenants_follow_each_other() {
         let chain = check(lines.concat().as_bytes(), &[key]);
         let chain = chain.unwrap_or_else(|findings| panic!("{tenant}: {findings:?}"));
         assert_eq!((chain.len(), lines.len()), (count, count), "{tenant}");
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_or_a_sink_without_a_name_is_refused_in_words() {
+    let (_db, c) = open().await;
+    run(&c, "begin; set local tenure.tenant = '*'; savepoint here").await;
+    for (sql, code) in [
+        ("select tenure.anchor_published(null, 1)", "name_invalid"),
+        ("select tenure.anchor_published(' ', 1)", "name_invalid"),
+        ("select tenure.anchor_published('file:x', null)", "number_out_of_range"),
+        ("select tenure.anchor_show(null)", "anchor_unknown"),
+        (
+            "select tenure.anchor_add(null, tenure.now(), null, null)",
+            "state_conflict",
+        ),
+    ] {
+        raised(try_rows(&c, sql, &[]).await, code);
+        run(&c, "rollback to here").await;
     }
 }
