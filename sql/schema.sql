@@ -160,6 +160,11 @@ CREATE FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_v
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- action_complete(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.action_complete(p_spec jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- action_default(integer); Type: FUNCTION
 CREATE FUNCTION tenure.action_default(p_tenant_id integer, OUT is_open boolean, OUT action_class text, OUT level_min integer, OUT lock_scope text) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -211,7 +216,7 @@ CREATE FUNCTION tenure.anchor_add(p_number bigint, p_at timestamp with time zone
     AS $$...$$;
 
 -- anchor_begin(text); Type: FUNCTION
-CREATE FUNCTION tenure.anchor_begin(p_key_id text) RETURNS TABLE(number bigint, at timestamp with time zone, signed text)
+CREATE FUNCTION tenure.anchor_begin(p_key_id text) RETURNS TABLE(number bigint, at timestamp with time zone, signed text, rewritten jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -222,8 +227,13 @@ CREATE FUNCTION tenure.anchor_collect(p_rows_max integer DEFAULT 1000) RETURNS j
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- anchor_covers(uuid, integer); Type: FUNCTION
-CREATE FUNCTION tenure.anchor_covers(p_execution_id uuid, p_chain_length integer) RETURNS boolean
+-- anchor_covers(uuid, integer, bytea); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_covers(p_execution_id uuid, p_chain_length integer, p_chain_hash bytea) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- anchor_differs(uuid, integer, bytea, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_differs(p_execution_id uuid, p_chain_length integer, p_chain_hash bytea, p_number_max bigint) RETURNS bigint
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -545,6 +555,11 @@ COMMENT ON TABLE tenure.plans IS 'The frozen text of a plan. The database comput
 -- approval_request(timestamp with time zone, tenure.executions, tenure.plans, integer, integer, text[], integer, integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) RETURNS tenure.approvals
     LANGUAGE sql
+    AS $$...$$;
+
+-- approval_rule_complete(integer, text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.approval_rule_complete(p_tenant_id integer, p_name text, p_spec jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
     AS $$...$$;
 
 -- approval_rule_delete(text); Type: FUNCTION
@@ -1369,6 +1384,30 @@ CREATE FUNCTION tenure.evidence_key_list() RETURNS TABLE(key_id text, public_key
 CREATE FUNCTION tenure.evidence_key_register(p_key_id text, p_public_key bytea) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- evidence_keys; Type: TABLE
+CREATE TABLE tenure.evidence_keys (
+    key_id text NOT NULL,
+    public_key bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    is_external boolean DEFAULT false NOT NULL,
+    CONSTRAINT evidence_keys_created_by_check CHECK ((created_by ~ '\S'::text)),
+    CONSTRAINT evidence_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text)),
+    CONSTRAINT evidence_keys_public_key_check CHECK ((octet_length(public_key) = 32))
+);
+ALTER TABLE ONLY tenure.evidence_keys FORCE ROW LEVEL SECURITY;
+
+-- TABLE evidence_keys; Type: COMMENT
+COMMENT ON TABLE tenure.evidence_keys IS 'Public keys of evidence. The secret half of one is in tenure.secrets, as evidence:<key id>, or outside.';
+
+-- COLUMN evidence_keys.is_external; Type: COMMENT
+COMMENT ON COLUMN tenure.evidence_keys.is_external IS 'Its secret half was never in the database: servers have it in a file or in their environment.';
+
+-- evidence_key_signing(); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_key_signing() RETURNS tenure.evidence_keys
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- evidence_payload(jsonb, boolean); Type: FUNCTION
@@ -4808,25 +4847,6 @@ END
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 
--- evidence_keys; Type: TABLE
-CREATE TABLE tenure.evidence_keys (
-    key_id text NOT NULL,
-    public_key bytea NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    created_by text NOT NULL,
-    is_external boolean DEFAULT false NOT NULL,
-    CONSTRAINT evidence_keys_created_by_check CHECK ((created_by ~ '\S'::text)),
-    CONSTRAINT evidence_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text)),
-    CONSTRAINT evidence_keys_public_key_check CHECK ((octet_length(public_key) = 32))
-);
-ALTER TABLE ONLY tenure.evidence_keys FORCE ROW LEVEL SECURITY;
-
--- TABLE evidence_keys; Type: COMMENT
-COMMENT ON TABLE tenure.evidence_keys IS 'Public keys of evidence. The secret half of one is in tenure.secrets, as evidence:<key id>, or outside.';
-
--- COLUMN evidence_keys.is_external; Type: COMMENT
-COMMENT ON COLUMN tenure.evidence_keys.is_external IS 'Its secret half was never in the database: servers have it in a file or in their environment.';
-
 -- execution_archive_terms; Type: TABLE
 CREATE TABLE tenure.execution_archive_terms (
     tenant_id integer NOT NULL,
@@ -7132,6 +7152,9 @@ GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, te
 REVOKE ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) TO tenure_server;
 
+-- FUNCTION action_complete(p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_complete(p_spec jsonb) FROM PUBLIC;
+
 -- FUNCTION action_default(p_tenant_id integer, OUT is_open boolean, OUT action_class text, OUT level_min integer, OUT lock_scope text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.action_default(p_tenant_id integer, OUT is_open boolean, OUT action_class text, OUT level_min integer, OUT lock_scope text) FROM PUBLIC;
 
@@ -7173,8 +7196,11 @@ GRANT ALL ON FUNCTION tenure.anchor_begin(p_key_id text) TO tenure_server;
 REVOKE ALL ON FUNCTION tenure.anchor_collect(p_rows_max integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.anchor_collect(p_rows_max integer) TO tenure_server;
 
--- FUNCTION anchor_covers(p_execution_id uuid, p_chain_length integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.anchor_covers(p_execution_id uuid, p_chain_length integer) FROM PUBLIC;
+-- FUNCTION anchor_covers(p_execution_id uuid, p_chain_length integer, p_chain_hash bytea); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_covers(p_execution_id uuid, p_chain_length integer, p_chain_hash bytea) FROM PUBLIC;
+
+-- FUNCTION anchor_differs(p_execution_id uuid, p_chain_length integer, p_chain_hash bytea, p_number_max bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_differs(p_execution_id uuid, p_chain_length integer, p_chain_hash bytea, p_number_max bigint) FROM PUBLIC;
 
 -- FUNCTION anchor_due(p_now timestamp with time zone, OUT due boolean, OUT daily boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.anchor_due(p_now timestamp with time zone, OUT due boolean, OUT daily boolean) FROM PUBLIC;
@@ -7252,6 +7278,9 @@ REVOKE ALL ON FUNCTION tenure.text_hash(p_text text) FROM PUBLIC;
 
 -- FUNCTION approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) FROM PUBLIC;
+
+-- FUNCTION approval_rule_complete(p_tenant_id integer, p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_rule_complete(p_tenant_id integer, p_name text, p_spec jsonb) FROM PUBLIC;
 
 -- FUNCTION approval_rule_delete(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_rule_delete(p_name text) FROM PUBLIC;
@@ -7739,6 +7768,9 @@ GRANT ALL ON FUNCTION tenure.evidence_key_list() TO tenure_server, tenure_admin,
 -- FUNCTION evidence_key_register(p_key_id text, p_public_key bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.evidence_key_register(p_key_id text, p_public_key bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.evidence_key_register(p_key_id text, p_public_key bytea) TO tenure_server;
+
+-- FUNCTION evidence_key_signing(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_key_signing() FROM PUBLIC;
 
 -- FUNCTION evidence_payload(p_payload jsonb, p_restricted boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.evidence_payload(p_payload jsonb, p_restricted boolean) FROM PUBLIC;

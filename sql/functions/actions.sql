@@ -1,4 +1,4 @@
--- Actions: an admin registers what an action is and what it demands. plans_resolve.sql applies it to every
+-- Actions: an admin registers what an action is and what it demands. plans/resolve.sql applies it to every
 -- plan.
 
 -- How much a lock covers: none, one action at a target, the whole target.

@@ -400,7 +400,7 @@ declare
 begin
   perform tenure.check_every_tenant();
   perform tenure.check_number('The number', p_number, 0, 9223372036854775807);
-  if p_sink is null or p_sink !~ '\S' or length(p_sink) > 1000 then
+  if p_sink is null or tenure.is_blank(p_sink) or length(p_sink) > 1000 then
     perform tenure.refuse('name_invalid', 'The sink has no name, or one with more than 1000 characters.',
       'It says which file the checkpoints are in.', 'Name it as file:<host>:<path>.');
   end if;

@@ -1,4 +1,4 @@
--- Archived executions: how they are found. Their evidence is in evidence.sql.
+-- Archived executions: how they are searched. Their evidence is in evidence.sql.
 
 -- The targets of an execution as searches name them: type:ref, and type:ref:action.
 create or replace function tenure.execution_targets(p_execution_id uuid) returns text[]
@@ -10,10 +10,11 @@ as $$
       cross join lateral (select tenure.lock_part(s.target_type, s.target_ref) as part) p
       cross join lateral (values (p.part), (p.part || ':' || s.action)) t (name)
      where s.execution_id = p_execution_id
-     group by t.name order by t.name)
+     group by t.name
+     order by t.name)
 $$;
 
--- Writes down what an archived execution is searched by.
+-- Stores the terms that an archived execution is searched by.
 create or replace function tenure.execution_archive_terms_add(p_execution_id uuid) returns void
 language sql
 as $$
@@ -22,13 +23,16 @@ as $$
     from tenure.execution_archives a
     cross join lateral (
       select 'target' as term, unnest(a.targets) as value
-      union all select 'requester', unnest(a.requesters)
-      union all select 'correlation', a.correlation_id where a.correlation_id is not null) t
+      union all
+      select 'requester', unnest(a.requesters)
+      union all
+      select 'correlation', a.correlation_id
+       where a.correlation_id is not null) t
    where a.execution_id = p_execution_id
 $$;
 
--- Archived executions of the tenant, those that ended last first. p_target: type:ref or type:ref:action, as
--- in a lock. p_requested_by: one of its requesters. p_before: the id of the last one seen.
+-- Archived executions of the tenant, latest end first. p_target: type:ref or type:ref:action, as in a lock.
+-- p_requested_by: one of its requesters. p_before: the id of the last one seen.
 create or replace function tenure.execution_archive_list(
   p_state text default null, p_requested_by text default null, p_target text default null,
   p_correlation_id text default null, p_ended_after timestamptz default null,
@@ -60,14 +64,18 @@ begin
   if p_ended_before <= p_ended_after then
     perform tenure.refuse('range_invalid',
       format('It ended after %s and before %s.', p_ended_after, p_ended_before),
-      'No time lies between these.', 'Give an earlier beginning or a later end.');
+      'No time lies between these.',
+      'Give an earlier beginning or a later end.');
   end if;
   if p_before is not null then
-    select a.ended_at into v_seen from tenure.execution_archives a
-     where a.execution_id = p_before and a.tenant_id = v_tenant;
+    select a.ended_at into v_seen
+      from tenure.execution_archives a
+     where a.execution_id = p_before
+       and a.tenant_id = v_tenant;
     if not found then
       perform tenure.refuse('execution_unknown', format('There is no archived execution %s.', p_before),
-        'It is not archived, or belongs to another tenant.', 'See tenure.execution_archive_list().');
+        'It is not archived, or belongs to another tenant.',
+        'See tenure.execution_archive_list().');
     end if;
     if v_seen < v_end then
       v_end := v_seen;
@@ -75,7 +83,8 @@ begin
     end if;
   end if;
   if p_target is not null then
-    select r.target || case when r.action = '' then '' else ':' || r.action end into v_target
+    select r.target || case when r.action = '' then '' else ':' || r.action end
+      into v_target
       from tenure.lock_read(p_target) r;
   end if;
   if p_correlation_id is null and v_target is null and p_requested_by is null then
@@ -83,25 +92,35 @@ begin
       select a.execution_id, a.state, a.purpose, a.requested_by, a.requesters, a.plan_hash, a.correlation_id,
              a.targets, a.created_at, a.ended_at, a.archived_at, octet_length(a.evidence)
         from tenure.execution_archives a
-       where a.tenant_id = v_tenant and (a.ended_at, a.execution_id) < (v_end, v_id)
-         and (p_ended_after is null or a.ended_at > p_ended_after) and (p_state is null or a.state = p_state)
-       order by a.ended_at desc, a.execution_id desc limit p_limit;
+       where a.tenant_id = v_tenant
+         and (a.ended_at, a.execution_id) < (v_end, v_id)
+         and (p_ended_after is null or a.ended_at > p_ended_after)
+         and (p_state is null or a.state = p_state)
+       order by a.ended_at desc, a.execution_id desc
+       limit p_limit;
     return;
   end if;
-  -- The most telling of what is given leads.
-  v_term := case when p_correlation_id is not null then 'correlation' when v_target is not null then 'target'
-    else 'requester' end;
+  -- The most selective of the given terms is looked up; the others filter.
+  v_term := case
+    when p_correlation_id is not null then 'correlation'
+    when v_target is not null then 'target'
+    else 'requester'
+  end;
   v_value := coalesce(p_correlation_id, v_target, p_requested_by);
   return query
     select a.execution_id, a.state, a.purpose, a.requested_by, a.requesters, a.plan_hash, a.correlation_id,
            a.targets, a.created_at, a.ended_at, a.archived_at, octet_length(a.evidence)
       from tenure.execution_archive_terms t
       join tenure.execution_archives a on a.execution_id = t.execution_id and a.tenant_id = v_tenant
-     where t.tenant_id = v_tenant and t.term = v_term and t.value = v_value
+     where t.tenant_id = v_tenant
+       and t.term = v_term
+       and t.value = v_value
        and (t.ended_at, t.execution_id) < (v_end, v_id)
-       and (p_ended_after is null or t.ended_at > p_ended_after) and (p_state is null or a.state = p_state)
+       and (p_ended_after is null or t.ended_at > p_ended_after)
+       and (p_state is null or a.state = p_state)
        and (p_requested_by is null or p_requested_by = any (a.requesters))
        and (v_target is null or v_target = any (a.targets))
-     order by t.ended_at desc, t.execution_id desc limit p_limit;
+     order by t.ended_at desc, t.execution_id desc
+     limit p_limit;
 end
 $$;

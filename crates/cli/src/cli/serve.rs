@@ -67,6 +67,7 @@ impl Serve {
         let key = evidence_key::source(settings.text("evidence_key_file"))?;
         let place = place.configured(settings.database_of_file());
         let url = place.url().await?;
+        let anchor_file = settings.text("anchor_file").map(anchor_file).transpose()?;
         // Refuses a schema that this program cannot work with.
         let mut session = place.session_at(&url, out).await?;
         if let Some(key_id) = ensure_evidence_key(&mut session, &key).await? {
@@ -103,7 +104,6 @@ impl Serve {
             connections + service_connections + HEALTH_CONNECTIONS,
         );
         let reach: Reach = settings.value("webhook_allow")?;
-        let anchor_file = settings.text("anchor_file").map(anchor_file).transpose()?;
         let (ending, ended) = watch::channel(());
         let mut services = JoinSet::new();
         if !settings.value::<bool>("no_services")? {

@@ -43,8 +43,13 @@ async fn a_step_that_says_read_of_a_registered_modify_is_refused_on_every_way() 
             refused(&floor.sql(who, &words), "action_lowered");
             refused(&floor.http(who, &words), "action_lowered");
         }
-        // A producer submits nothing; the others meet the rule.
-        refused(&by_role(&floor, "producer", &words), "not_permitted");
+        // A producer may look at what a plan would need, and submits nothing.
+        let code = if verb == "submit" {
+            "not_permitted"
+        } else {
+            "action_lowered"
+        };
+        refused(&by_role(&floor, "producer", &words), code);
         for role in ["requester", "operator", "admin"] {
             let answer = by_role(&floor, role, &words);
             refused(&answer, "action_lowered");

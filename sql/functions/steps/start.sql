@@ -1,10 +1,9 @@
--- Runs of steps begin: the number that each may act under, and the line of its start. Only claims and starts
--- of jobs in lanes where steps are (lanes.stepped) come here, and none of them waits for an execution.
+-- Runs of steps begin: the fence that each may act under, and the line of its start in the chain. Only claims
+-- and starts of jobs in lanes with steps (lanes.stepped) come here, and none of them waits for an execution.
 
--- Gives runs of steps that were just claimed their fencing numbers, and answers them. The first run of a job
--- has the number that its step took with the target; each later one takes a new one. The sequence is never
--- behind: whoever acted on the target before, or held it by hand, had its number before this run could be
--- claimed.
+-- Gives runs of steps that were just claimed their fences, and returns them. The first run of a job has the
+-- fence that its step took with the target; each later run takes a new one. The sequence is never behind:
+-- every earlier holder of the target, also one by hand, had its fence before this run could be claimed.
 create or replace function tenure.steps_claimed(p_job_ids uuid[], out job_ids uuid[], out fences bigint[])
 language plpgsql
 set enable_seqscan = off
@@ -16,33 +15,51 @@ begin
   with taken as materialized (
     select a.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence as first,
            case when a.run > 1 then nextval('tenure.lock_fence') end as later
-      from (select s.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence from tenure.steps s
-             where s.job_id = any (p_job_ids) and s.lock_target is not null offset 0) s
+      from (
+        select s.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence
+          from tenure.steps s
+         where s.job_id = any (p_job_ids)
+           and s.lock_target is not null
+        offset 0) s
       cross join lateral (select a.job_id, a.run from tenure.active a where a.job_id = s.job_id offset 0) a
   ), numbered as (
-    update tenure.active a set fence = t.later from taken t where a.job_id = t.job_id and t.later is not null
+    update tenure.active a
+       set fence = t.later
+      from taken t
+     where a.job_id = t.job_id
+       and t.later is not null
   ), kept as (
-    -- Its job is held by this claim: no other writes the row.
+    -- The claim holds the job: no other transaction writes the row.
     insert into tenure.step_fences (execution_id, step_number, tenant_id, fence)
-    select t.execution_id, t.step_number, t.tenant_id, t.later from taken t where t.later is not null
-    on conflict (execution_id, step_number) do update set fence = excluded.fence
+    select t.execution_id, t.step_number, t.tenant_id, t.later
+      from taken t
+     where t.later is not null
+    on conflict (execution_id, step_number) do update
+      set fence = excluded.fence
   )
-  select array_agg(t.job_id), array_agg(coalesce(t.later, t.first)) into job_ids, fences from taken t;
+  select array_agg(t.job_id), array_agg(coalesce(t.later, t.first))
+    into job_ids, fences
+    from taken t;
 end
 $$;
 
--- The fencing number of the run of a step's job that is held now, or was held last; null where none is: the
--- one that every surface shows.
+-- The fence of the run of a step's job that is held now, or was held last; null for a job without one. Every
+-- surface shows this number.
 create or replace function tenure.fence_of(p_job_id uuid) returns bigint
 language sql stable
 as $$
-  select greatest(s.fence,
-           (select f.fence from tenure.step_fences f
-             where f.execution_id = s.execution_id and f.step_number = s.step_number))
-    from tenure.steps s where s.job_id = p_job_id and s.lock_target is not null
+  select greatest(
+           s.fence,
+           (select f.fence
+              from tenure.step_fences f
+             where f.execution_id = s.execution_id
+               and f.step_number = s.step_number))
+    from tenure.steps s
+   where s.job_id = p_job_id
+     and s.lock_target is not null
 $$;
 
--- Writes that runs of steps have started, with worker, run, time and fence, in the transaction of the start.
+-- Appends that runs of steps have started, with worker, run, time and fence, in the transaction of the start.
 -- Never waits and never fails: where another transaction holds the execution, a mark stays, and the line is
 -- written by the end of the run or by the next tick.
 create or replace function tenure.steps_begin(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
@@ -61,26 +78,32 @@ begin
   -- An old snapshot cannot lock what has changed since.
   if current_setting('transaction_isolation') = 'read committed' then
     v_held := array(
-      select e.execution_id from tenure.executions e
+      select e.execution_id
+        from tenure.executions e
        where e.execution_id = any (array(
                select s.execution_id from tenure.steps s where s.job_id = any (p_job_ids)))
-       order by e.execution_id for no key update skip locked);
+       order by e.execution_id
+         for no key update skip locked);
   end if;
-  select array_agg(b.told) filter (where b.is_held) as told, bool_or(b.run > 1 and b.is_held) as again,
+  select array_agg(b.told) filter (where b.is_held) as told,
+         bool_or(b.run > 1 and b.is_held) as again,
          bool_or(not b.is_held) as left_over
     into v_begun
-    from (select b.run, b.told, b.execution_id = any (v_held) and not b.owed as is_held
-            from tenure.steps_begun(p_job_ids) b) b;
+    from (
+      select b.run, b.told, b.execution_id = any (v_held) and not b.owed as is_held
+        from tenure.steps_begun(p_job_ids) b) b;
   if v_begun.told is not null then
     begin
       if v_begun.again then
         perform tenure.step_fenced(b.job_id, b.fence)
            from tenure.steps_begun(p_job_ids) b
-          where b.run > 1 and b.execution_id = any (v_held) and not b.owed;
+          where b.run > 1
+            and b.execution_id = any (v_held)
+            and not b.owed;
       end if;
       perform tenure.chain_append(greatest(p_now, tenure.now()), p_actor, v_begun.told);
     exception when others then
-      -- A start never fails by what is told of it.
+      -- A start never fails because its line cannot be written.
       get stacked diagnostics v_what = message_text;
       raise warning 'starts of steps could not be written down: %', v_what;
       v_held := '{}';
@@ -91,7 +114,8 @@ begin
     insert into tenure.step_starts (job_id, run, tenant_id, worker, actor, fence, started_at)
     select b.job_id, b.run, b.tenant_id, b.worker, p_actor, b.fence, b.started_at
       from tenure.steps_begun(p_job_ids) b
-     where b.owed or b.execution_id <> all (v_held)
+     where b.owed
+        or b.execution_id <> all (v_held)
     on conflict do nothing;
   end if;
 end
@@ -100,8 +124,9 @@ $$;
 -- Runs of these jobs of steps that have begun, each with its line. `owed`: the end of an earlier run is not
 -- in the chain yet, and comes first.
 create or replace function tenure.steps_begun(p_job_ids uuid[])
-returns table (job_id uuid, execution_id uuid, tenant_id integer, run integer, worker text, fence bigint,
-               started_at timestamptz, owed boolean, told tenure.execution_told)
+returns table (
+  job_id uuid, execution_id uuid, tenant_id integer, run integer, worker text, fence bigint,
+  started_at timestamptz, owed boolean, told tenure.execution_told)
 language sql stable
 as $$
   select s.job_id, s.execution_id, s.tenant_id, a.run, l.owner, coalesce(a.fence, s.fence), a.started_at,
@@ -109,42 +134,52 @@ as $$
          (s.execution_id, 'step_started', s.step_number,
            tenure.start_line(a.run, l.owner, a.started_at, coalesce(a.fence, s.fence))
          )::tenure.execution_told
-    from (select s.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence
-            from tenure.steps s where s.job_id = any (p_job_ids) and s.state = 'running' offset 0) s
+    from (
+      select s.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence
+        from tenure.steps s
+       where s.job_id = any (p_job_ids)
+         and s.state = 'running'
+      offset 0) s
     cross join lateral (
       select a.run, a.token, a.lane, a.fence, a.started_at
-        from tenure.active a where a.job_id = s.job_id offset 0) a
+        from tenure.active a
+       where a.job_id = s.job_id
+      offset 0) a
     cross join lateral (
       select l.owner from tenure.leases l where l.token = a.token and l.lane = a.lane offset 0) l
    where a.started_at is not null
    order by s.execution_id, s.step_number
 $$;
 
--- What the line of a start says.
+-- The content of the line of a start.
 create or replace function tenure.start_line(
   p_run integer, p_worker text, p_started_at timestamptz, p_fence bigint) returns jsonb
 language sql stable
 as $$
-  select case when p_fence is null
-    then jsonb_build_object('run', p_run, 'worker', p_worker, 'started_at', p_started_at)
+  select case
+    when p_fence is null
+      then jsonb_build_object('run', p_run, 'worker', p_worker, 'started_at', p_started_at)
     else jsonb_build_object('run', p_run, 'worker', p_worker, 'started_at', p_started_at, 'fence', p_fence)
   end
 $$;
 
--- A later run has a number of its own: from its start on it is that of the step. The caller holds the
+-- Makes the fence of a later run that of its step, from the start of the run on. The caller holds the
 -- execution.
 create or replace function tenure.step_fenced(p_job_id uuid, p_fence bigint) returns void
 language plpgsql
 as $$
 begin
-  update tenure.steps s set fence = p_fence where s.job_id = p_job_id and s.fence < p_fence;
+  update tenure.steps s
+     set fence = p_fence
+   where s.job_id = p_job_id
+     and s.fence < p_fence;
 end
 $$;
 
--- Writes the lines of starts that were left: those of runs that have ended, or all of these jobs. The caller
--- holds the executions.
+-- Writes the lines of starts that were left: those of runs that have ended, or with p_which 'all' every one
+-- of these jobs. Returns how many. The caller holds the executions.
 create or replace function tenure.starts_follow(p_now timestamptz, p_job_ids uuid[], p_which text)
-  returns integer
+returns integer
 language plpgsql
 set enable_seqscan = off
 as $$
@@ -156,28 +191,31 @@ begin
     with gone as (
       delete from tenure.step_starts t
        where t.job_id = any (p_job_ids)
-         and (p_which = 'all'
-              or t.run <= (select max(a.run) from tenure.attempts a where a.job_id = t.job_id))
+         and (
+           p_which = 'all'
+           or t.run <= (select max(a.run) from tenure.attempts a where a.job_id = t.job_id))
       returning t.job_id, t.run, t.tenant_id, t.worker, t.actor, t.fence, t.started_at
     )
     select g.job_id, g.run, g.tenant_id, g.worker, g.actor, g.fence, g.started_at
-      from gone g order by g.job_id, g.run
+      from gone g
+     order by g.job_id, g.run
   loop
     perform tenure.step_fenced(v_start.job_id, v_start.fence);
     perform tenure.chain_append(greatest(p_now, tenure.now()), v_start.actor, array(
       select (s.execution_id, 'step_started', s.step_number,
                tenure.start_line(v_start.run, v_start.worker, v_start.started_at, v_start.fence)
              )::tenure.execution_told
-        from tenure.steps s where s.job_id = v_start.job_id));
+        from tenure.steps s
+       where s.job_id = v_start.job_id));
     v_told := v_told + 1;
   end loop;
   return v_told;
 end
 $$;
 
--- A round over starts that were left, oldest first, at most p_limit of them. Answers how many it wrote.
+-- A round over starts that were left, oldest first, at most p_limit of them. Returns how many it wrote.
 create or replace function tenure.starts_tick(p_now timestamptz, p_tenants integer[], p_limit integer)
-  returns integer
+returns integer
 language plpgsql
 set enable_seqscan = off
 as $$
@@ -187,16 +225,25 @@ declare
 begin
   for v_jobs in
     select s.execution_id, array_agg(s.job_id) as ids
-      from (select distinct t.job_id
-              from (select t.job_id from tenure.step_starts t
-                     where t.tenant_id = any (p_tenants) order by t.started_at limit p_limit) t
-             -- The end of an earlier run comes first.
-             where not exists (select from tenure.step_marks m where m.job_id = t.job_id)) t
+      from (
+        select distinct t.job_id
+          from (
+            select t.job_id
+              from tenure.step_starts t
+             where t.tenant_id = any (p_tenants)
+             order by t.started_at
+             limit p_limit) t
+         -- The end of an earlier run comes first.
+         where not exists (select from tenure.step_marks m where m.job_id = t.job_id)) t
       cross join lateral (
         select s.execution_id, s.job_id from tenure.steps s where s.job_id = t.job_id offset 0) s
-     group by s.execution_id order by s.execution_id
+     group by s.execution_id
+     order by s.execution_id
   loop
-    perform from tenure.executions e where e.execution_id = v_jobs.execution_id for no key update skip locked;
+    perform
+       from tenure.executions e
+      where e.execution_id = v_jobs.execution_id
+        for no key update skip locked;
     continue when not found;
     v_told := v_told + tenure.starts_follow(p_now, v_jobs.ids, 'all');
   end loop;

@@ -1,0 +1,191 @@
+-- Approved executions begin: which of them may start now, and when the others are looked at again. Their
+-- steps go on in dispatch.sql.
+
+-- Parks an approved execution that must not start now, because of a freeze or its window, and returns whether
+-- it did. Steps of it that stood in the line of a target leave it. The caller holds the execution.
+create or replace function tenure.execution_parks(p_now timestamptz, p_execution tenure.executions)
+returns boolean
+language plpgsql
+as $$
+declare
+  v_why   text;
+  v_line  record;
+  v_opens timestamptz := greatest(
+    tenure.window_opens(p_execution.start_window, p_now), p_execution.start_after);
+begin
+  if exists (
+       select
+         from tenure.freezes f
+        where f.tenant_id = p_execution.tenant_id
+          and f.ended_at is null
+          and (f.until is null or f.until > p_now)) then
+    v_why := 'freeze';
+  elsif v_opens > p_now then
+    v_why := 'window';
+  end if;
+  if v_why is null then
+    return false;
+  end if;
+  if p_execution.parked is distinct from v_why then
+    update tenure.executions e set parked = v_why where e.execution_id = p_execution.execution_id;
+    perform tenure.chain_append(greatest(p_now, tenure.now()), 'policy', array[(
+      p_execution.execution_id, 'execution_parked', null,
+      jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.execution_told]);
+  end if;
+  -- Its blocked steps ask for their locks again when it starts.
+  with left_line as (
+    update tenure.steps s
+       set state = 'waiting',
+           blocked_order = null,
+           blocked_at = null
+     where s.execution_id = p_execution.execution_id
+       and s.state = 'blocked'
+    returning s.tenant_id, s.lock_target
+  )
+  select array_agg(l.tenant_id) as tenants, array_agg(l.lock_target) as targets
+    into v_line
+    from left_line l;
+  if v_line.targets is not null then
+    perform tenure.lines_left(v_line.tenants, v_line.targets);
+  end if;
+  perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
+  return true;
+end
+$$;
+
+-- Locks the target rows of steps that may begin. With p_patience 'wait' it waits for transactions that hold
+-- one of them and returns true; otherwise it skips those rows, and returns whether it got all.
+create or replace function tenure.targets_hold(p_ids uuid[], p_patience text) returns boolean
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_wanted bigint;
+  v_held   bigint;
+begin
+  if p_patience = 'wait' then
+    perform
+       from tenure.lock_targets t
+       join (
+         select distinct s.tenant_id, s.lock_target
+           from tenure.steps s
+          where s.execution_id = any (p_ids)
+            and s.state = 'waiting'
+            and s.needs_left = 0
+            and s.lock_target is not null) w
+         on w.tenant_id = t.tenant_id and w.lock_target = t.target
+      order by t.tenant_id, t.target
+        for no key update of t;
+    return true;
+  end if;
+  select count(distinct s.lock_target)
+    into v_wanted
+    from tenure.steps s
+   where s.execution_id = any (p_ids)
+     and s.state = 'waiting'
+     and s.needs_left = 0
+     and s.lock_target is not null;
+  select count(*)
+    into v_held
+    from (
+      select
+        from tenure.lock_targets t
+        join (
+          select distinct s.tenant_id, s.lock_target
+            from tenure.steps s
+           where s.execution_id = any (p_ids)
+             and s.state = 'waiting'
+             and s.needs_left = 0
+             and s.lock_target is not null) w
+          on w.tenant_id = t.tenant_id and w.lock_target = t.target
+         for no key update of t skip locked) x;
+  return v_held = v_wanted;
+end
+$$;
+
+-- Which of these approved executions may start now. One that is too late is called off, one that may not
+-- start yet is parked. The caller holds them.
+create or replace function tenure.executions_startable(p_now timestamptz, p_ids uuid[]) returns uuid[]
+language plpgsql
+as $$
+declare
+  v_exec    tenure.executions;
+  v_go      uuid[] := '{}';
+  v_allowed text;
+begin
+  for v_exec in
+    select e.*
+      from tenure.executions e
+     where e.execution_id = any (p_ids)
+       and e.state = 'approved'
+     order by e.execution_id
+  loop
+    if v_exec.start_before <= p_now then
+      perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed',
+        format('It had to start before %s.', v_exec.start_before));
+      continue;
+    end if;
+    v_allowed := tenure.execution_allowed(p_now, v_exec);
+    continue when v_allowed = 'gone' or tenure.execution_parks(p_now, v_exec);
+    if v_allowed = 'stands' then
+      v_go := v_go || v_exec.execution_id;
+    else
+      update tenure.executions e
+         set parked = null,
+             next_at = p_now + interval '500 milliseconds'
+       where e.execution_id = v_exec.execution_id;
+    end if;
+  end loop;
+  return v_go;
+end
+$$;
+
+-- Begins those of these approved executions that may start now. The caller holds them.
+create or replace function tenure.executions_begin(
+  p_now timestamptz, p_actor text, p_ids uuid[], p_patience text default 'wait') returns void
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_go    uuid[] := tenure.executions_startable(p_now, p_ids);
+  v_ready record;
+  v_done  record;
+begin
+  if cardinality(v_go) = 0 then
+    return;
+  end if;
+  update tenure.executions e
+     set parked = null
+   where e.execution_id = any (v_go)
+     and e.parked is not null;
+  if not tenure.targets_hold(v_go, p_patience) then
+    -- Another transaction holds one of the targets: try again soon.
+    update tenure.executions e
+       set next_at = p_now + interval '500 milliseconds'
+     where e.execution_id = any (v_go);
+    return;
+  end if;
+  -- Checked again, as of now: the wait for the targets may have been long, and what was allowed before it may
+  -- not be allowed any more.
+  p_now := greatest(p_now, tenure.now());
+  v_go := tenure.executions_startable(p_now, v_go);
+  if cardinality(v_go) = 0 then
+    return;
+  end if;
+  select coalesce(array_agg(s.execution_id order by s.execution_id, s.step_number), '{}') as execs,
+         coalesce(array_agg(s.step_number order by s.execution_id, s.step_number), '{}') as numbers
+    into v_ready
+    from tenure.steps s
+   where s.execution_id = any (v_go)
+     and s.state = 'waiting'
+     and s.needs_left = 0;
+  v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, false, '{}');
+  perform tenure.executions_advance(p_now, p_actor, v_done.refused_execs, v_done.refused_numbers,
+    array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.told);
+  perform tenure.executions_schedule(p_now, v_go);
+end
+$$;

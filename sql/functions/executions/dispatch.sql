@@ -1,0 +1,189 @@
+-- Steps become jobs. The parts are in steps/ask.sql (approvals of single steps), steps/lock.sql,
+-- steps/section.sql and steps/enqueue.sql.
+
+-- Starts steps whose needs are met: requests missing approvals, takes locks or queues for them, and makes
+-- jobs of the rest. Returns the events to append, and the steps whose job was refused: they have failed. The
+-- caller holds the executions and the targets.
+-- p_granted: the lock may be taken at once. p_begun: the executions are already running.
+create or replace function tenure.steps_dispatch(
+  p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean,
+  inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_execs   uuid[] := p_execs;
+  v_numbers integer[] := p_numbers;
+  v_is      record;
+  v_in      record;
+  v_inner   uuid[] := '{}';
+  v_inner_n integer[] := '{}';
+  v_go      record;
+  v_made    record;
+begin
+  refused_execs := '{}';
+  refused_numbers := '{}';
+  select bool_or(s.approval_level = 3) as ask,
+         bool_or(s.lock_target is not null) as lock,
+         bool_or(s.section is not null) as section,
+         min(s.tenant_id) as tenant_id,
+         min(s.tenant_id) = max(s.tenant_id) as of_one_tenant
+    into v_is
+    from unnest(p_execs, p_numbers) t (e, n)
+    cross join lateral (
+      select s.approval_level, s.lock_target, s.section, s.tenant_id
+        from tenure.steps s
+       where s.execution_id = t.e and s.step_number = t.n
+      offset 0) s;
+  -- Steps that need an approval of their own and have none yet.
+  if v_is.ask then
+    v_go := tenure.steps_ask(p_now, p_execs, p_numbers, told);
+    told := v_go.told;
+    v_execs := v_go.execs;
+    v_numbers := v_go.numbers;
+  end if;
+  if cardinality(v_execs) = 0 then
+    return;
+  end if;
+
+  if v_is.section and not p_granted then
+    v_in := tenure.sections_go_on(p_now, v_execs, v_numbers, told);
+    told := v_in.told;
+    v_execs := v_in.execs;
+    v_numbers := v_in.numbers;
+    v_inner := v_in.inner_execs;
+    v_inner_n := v_in.inner_numbers;
+    refused_execs := v_in.lost_execs;
+    refused_numbers := v_in.lost_numbers;
+  end if;
+  if v_is.lock and cardinality(v_execs) > 0 then
+    v_go := tenure.steps_lock(p_now, v_execs, v_numbers, p_granted, told);
+    told := v_go.told;
+    v_execs := v_go.execs;
+    v_numbers := v_go.numbers;
+  end if;
+  if not p_begun and cardinality(v_execs) > 0 then
+    told := told || tenure.executions_start(p_now, p_actor, v_execs);
+  end if;
+  if v_is.section then
+    told := told || tenure.sections_entered(v_execs, v_numbers);
+    v_execs := v_execs || v_inner;
+    v_numbers := v_numbers || v_inner_n;
+  end if;
+  if cardinality(v_execs) = 0 then
+    return;
+  end if;
+
+  if v_is.ask then
+    with used as (
+      update tenure.approvals a
+         set consumed_at = greatest(p_now, a.decided_at)
+       where a.ctid = any (array(
+               select a.ctid
+                 from unnest(v_execs, v_numbers) t (e, n)
+                 cross join lateral (
+                   select a.ctid
+                     from tenure.approvals a
+                    where a.execution_id = t.e and a.step_number = t.n
+                   offset 0) a))
+         and a.state = 'approved'
+         and a.consumed_at is null
+      returning a.execution_id, a.step_number, a.approval_id, a.consumed_at
+    )
+    select told || coalesce(array_agg((u.execution_id, 'approval_consumed', u.step_number,
+             jsonb_build_object('approval_id', u.approval_id, 'consumed_at', u.consumed_at)
+             )::tenure.execution_told order by u.execution_id, u.step_number), '{}')
+      into told
+      from used u;
+  end if;
+  if v_is.of_one_tenant then
+    v_made := tenure.steps_enqueue(p_now, v_is.tenant_id, v_execs, v_numbers);
+    told := told || v_made.told;
+    refused_execs := refused_execs || v_made.refused_execs;
+    refused_numbers := refused_numbers || v_made.refused_numbers;
+    return;
+  end if;
+  for v_go in
+    select s.tenant_id,
+           array_agg(s.execution_id order by s.execution_id, s.step_number) as execs,
+           array_agg(s.step_number order by s.execution_id, s.step_number) as numbers
+      from unnest(v_execs, v_numbers) t (e, n)
+      cross join lateral (
+        select s.tenant_id, s.execution_id, s.step_number
+          from tenure.steps s
+         where s.execution_id = t.e and s.step_number = t.n
+        offset 0) s
+     group by s.tenant_id
+     order by s.tenant_id
+  loop
+    v_made := tenure.steps_enqueue(p_now, v_go.tenant_id, v_go.execs, v_go.numbers);
+    told := told || v_made.told;
+    refused_execs := refused_execs || v_made.refused_execs;
+    refused_numbers := refused_numbers || v_made.refused_numbers;
+  end loop;
+end
+$$;
+
+-- Starts approved executions and consumes their approvals in the same transaction. Returns the events to
+-- append. An execution without an approval to consume is refused by the trigger of its table.
+create or replace function tenure.executions_start(p_now timestamptz, p_actor text, p_execs uuid[])
+returns tenure.execution_told[]
+language plpgsql
+as $$
+declare
+  -- Found by id, never by state: many executions may be approved.
+  v_ids  uuid[] := array(
+    select e.execution_id
+      from (select e.* from tenure.executions e where e.execution_id = any (p_execs) offset 0) e
+     where e.state = 'approved');
+  v_used record;
+begin
+  if cardinality(v_ids) = 0 then
+    return '{}';
+  end if;
+  with used as (
+    -- No join: statistics from when a table was small make a full read of it look cheapest.
+    update tenure.approvals a
+       set consumed_at = greatest(p_now, a.decided_at)
+     where a.execution_id = any (v_ids)
+       and a.step_number is null
+       and a.state = 'approved'
+       and a.consumed_at is null
+       and a.plan_hash = (select e.plan_hash from tenure.executions e where e.execution_id = a.execution_id)
+    returning a.execution_id, a.approval_id, a.consumed_at
+  )
+  select array_agg(u.consumed_at order by u.execution_id) as times,
+         array_agg(u.execution_id order by u.execution_id) as ids,
+         array_agg(x.told order by u.execution_id, x.place) as told
+    into v_used
+    from used u
+    cross join lateral (values
+      (1, (u.execution_id, 'execution_started', null, jsonb_build_object(
+        'approval_id', u.approval_id,
+        'started_at', u.consumed_at))::tenure.execution_told),
+      (2, (u.execution_id, 'execution_running', null, jsonb_build_object(
+        'from', 'approved',
+        'to', 'running'))::tenure.execution_told)) x (place, told);
+  update tenure.executions e
+     set state = 'running',
+         last_state = e.state,
+         last_transition_at = p_now,
+         last_transition_by = p_actor,
+         started_at = t.at,
+         parked = null,
+         timeout_at = t.at + t.allowed,
+         next_at = t.at + t.allowed
+    from (
+      select x.ctid as place, coalesce(u.at, p_now) as at,
+             make_interval(secs => x.timeout_ms / 1000.0) as allowed
+        from tenure.executions x
+        left join unnest(v_used.ids, v_used.times) u (id, at) on u.id = x.execution_id
+       where x.execution_id = any (v_ids)) t
+   where e.ctid = t.place;
+  return v_used.told;
+end
+$$;

@@ -1,0 +1,233 @@
+-- Following up the ends of step jobs, in the transaction in which the job ends. What the ended steps lead to
+-- is in advance.sql and finish.sql.
+--
+-- Lock order, here and in those files: a function that changes an execution locks its row. Rows are locked in
+-- the order executions (by id), lock_targets (by name), and after that other executions only where that needs
+-- no waiting. Functions that are called only by functions of these files have no settings of their own and
+-- run under those of their callers: setting and resetting each costs time.
+--
+-- Join order, here and in those files: no statement leaves it to the planner. A plan is cached for the whole
+-- session and may be made while the tables are empty, when reading all of a table is best. So each statement
+-- goes from the rows that are named to the rows that belong to them (cross join lateral … offset 0), and
+-- updates rows where it found them (ctid). That is safe because only the holder of the execution's row lock
+-- moves them.
+
+-- Locks executions, the targets of the steps of these jobs, and the targets of the steps that may follow.
+-- Waits at most the lock timeout for another transaction; then it answers false and holds no lock.
+create or replace function tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) returns boolean
+language plpgsql
+set lock_timeout = '1s'
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_locks boolean;
+begin
+  -- An old snapshot shows neither which steps wait for a lock nor which locks are free by now.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    return false;
+  end if;
+  select bool_or(h.takes_locks)
+    into v_locks
+    from (select e.takes_locks
+            from tenure.executions e
+           where e.execution_id = any (p_ids)
+           order by e.execution_id
+             for no key update) h;
+  if not v_locks then
+    return true;
+  end if;
+  perform
+    from (select distinct x.tenant_id, x.lock_target
+            from (select s.tenant_id, s.lock_target
+                    from tenure.steps s
+                   where s.job_id = any (p_job_ids) and s.lock_target is not null
+                  union all
+                  -- From the ended steps to those that need them, never the other way round: the waiting
+                  -- steps may be many.
+                  select d.tenant_id, d.lock_target
+                    from (select s.execution_id, s.step_number
+                            from tenure.steps s
+                           where s.job_id = any (p_job_ids)
+                          offset 0) s
+                    cross join lateral (
+                      select n.step_number
+                        from tenure.step_needs n
+                       where n.execution_id = s.execution_id and n.needs_number = s.step_number
+                      offset 0) n
+                    cross join lateral (
+                      select d.tenant_id, d.lock_target, d.state
+                        from tenure.steps d
+                       where d.execution_id = s.execution_id and d.step_number = n.step_number
+                      offset 0) d
+                   where d.lock_target is not null and d.state = 'waiting') x
+           order by x.tenant_id, x.lock_target) w
+    cross join lateral (
+      select from tenure.lock_targets t
+       where t.tenant_id = w.tenant_id and t.target = w.lock_target
+         for no key update) t;
+  return true;
+exception when lock_not_available or deadlock_detected then
+  return false;
+end
+$$;
+
+-- Follows up the ends of step jobs, in the transaction of the end. Jobs without a step are ignored. Functions
+-- that end jobs call it where lanes.stepped is true. When the executions cannot be locked, or the follow-up
+-- fails, it leaves a row in step_marks for the tick.
+create or replace function tenure.steps_end(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ids  uuid[];
+  v_jobs uuid[];
+  v_what text;
+begin
+  select array_agg(distinct s.execution_id order by s.execution_id), array_agg(s.job_id)
+    into v_ids, v_jobs
+    from tenure.steps s
+   where s.job_id = any (p_job_ids) and s.state = 'running';
+  if v_ids is null then
+    return;
+  end if;
+  if tenure.executions_hold(v_ids, v_jobs) then
+    begin
+      perform tenure.executions_follow(p_now, p_actor, v_jobs);
+      return;
+    exception when others then
+      -- The work of the job is done: its end never fails because of the follow-up. The mark has the error.
+      get stacked diagnostics v_what = message_text;
+      raise warning 'steps could not be followed up: %', v_what;
+    end;
+  end if;
+  insert into tenure.step_marks (job_id, tenant_id, at, trouble)
+  select s.job_id, s.tenant_id, p_now, v_what
+    from tenure.steps s
+   where s.job_id = any (v_jobs) and s.state = 'running'
+   order by s.job_id
+  -- Updated, not kept: an existing mark may be of an earlier end, and a tick that follows that one up must
+  -- not delete the mark of this one.
+  on conflict (job_id) do update set at = excluded.at, trouble = excluded.trouble;
+end
+$$;
+
+-- Writes the ends of these jobs to their steps and advances the executions. The caller has locked the
+-- executions of all of them, and their targets.
+create or replace function tenure.executions_follow(p_now timestamptz, p_actor text, p_job_ids uuid[])
+returns void
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_over record;
+begin
+  -- Locks are handed over at the time of now, however long the row locks were awaited: a hold of a target
+  -- never begins before the previous one was over.
+  p_now := greatest(p_now, tenure.now());
+  if exists (select from tenure.step_starts t where t.job_id = any (p_job_ids)) then
+    perform tenure.starts_follow(p_now, p_job_ids, 'ended');
+  end if;
+  with ended as materialized (
+    select s.place, s.execution_id, s.step_number, s.job_id, a.attempt_row, a.holder, a.final, a.run,
+           a.attempt, a.owner, a.state, a.outcome, a.leased_at, a.started_at, a.ended_at, a.next_due,
+           a.result, a.result_ref, a.error_code, a.error_class,
+           coalesce(a.error_message, a.reason) as error_message,
+           octet_length(a.result::text) as result_bytes,
+           case
+             when a.state = 'succeeded' then 'succeeded'
+             -- It had started and was taken from its worker: it is unknown how far it came, and its effects
+             -- must not happen twice.
+             when s.effects = 'once'
+               and a.started_at is not null
+               and (a.error_code = 'stale_timeout'
+                    or a.outcome = 'renewals_exceeded'
+                    or a.error_class in ('lease', 'timeout', 'panic', 'force')) then 'unknown'
+             when a.state = 'cancelled' then
+               case
+                 when a.started_at is null
+                   and s.attempt = 0
+                   and not exists (
+                     select from tenure.attempts x where x.job_id = s.job_id and x.started_at is not null)
+                   and (
+                     select e.stopping is not null
+                       from tenure.executions e
+                      where e.execution_id = s.execution_id) then 'skipped'
+                 else 'cancelled'
+               end
+             else 'failed'
+           end as becomes,
+           case
+             when a.attempt > 1 then (
+               select min(x.started_at) from tenure.attempts x where x.job_id = s.job_id)
+             else a.started_at
+           end as first_started_at
+      -- Found by their jobs, not by their executions: else each end reads all steps of its execution.
+      from (select s.ctid as place, s.* from tenure.steps s where s.job_id = any (p_job_ids) offset 0) s
+      cross join lateral (
+        select a as attempt_row, a.*
+          from tenure.attempts a
+         where a.job_id = s.job_id
+         order by a.run desc
+         limit 1) a
+     where s.state = 'running'
+  ), changed as (
+    update tenure.steps s
+       set state = case when d.final then d.becomes else s.state end,
+           attempt = greatest(d.attempt, s.attempt),
+           worker = coalesce(d.owner, s.worker),
+           started_at = coalesce(s.started_at, d.first_started_at),
+           ended_at = case when d.final and d.becomes <> 'unknown' then d.ended_at end,
+           output_summary = d.result,
+           output_ref = d.result_ref,
+           output_size_bytes = d.result_bytes,
+           error_code = coalesce(d.error_code, case when d.becomes = 'failed' then d.outcome end),
+           error_class = d.error_class,
+           error_message = d.error_message
+      from ended d
+     where s.ctid = d.place and (d.final or d.state = 'retry_waiting')
+  )
+  -- Sorted once, not for each of the arrays.
+  select array_agg(d.execution_id) filter (where d.final) as execs,
+         array_agg(d.step_number) filter (where d.final) as numbers,
+         array_agg(d.becomes) filter (where d.final) as states,
+         array_agg(x.told) as told
+    into v_over
+    from (select d.* from ended d order by d.execution_id, d.step_number) d
+    cross join lateral (
+      select (
+        d.execution_id,
+        case
+          when d.final then
+            case d.becomes when 'succeeded' then 'step_completed' else 'step_' || d.becomes end
+          else 'step_retrying'
+        end,
+        d.step_number,
+        -- The common case of tenure.run_facts(), built here because it is needed for every step.
+        case
+          when d.state = 'succeeded' and d.run = 1 and d.attempt = 1 and d.result is null
+            and d.result_ref is null and d.holder = p_actor and d.leased_at = d.started_at
+            then jsonb_build_object(
+              'run', 1, 'worker', d.owner, 'started_at', d.started_at, 'ended_at', d.ended_at)
+          else tenure.run_facts(d.attempt_row, p_actor) || jsonb_strip_nulls(jsonb_build_object(
+            'next_due', d.next_due,
+            'earlier', case
+              when d.run > 1
+                then tenure.runs_untold(d.execution_id, d.step_number, d.job_id, d.run, p_actor)
+            end))
+        end)::tenure.execution_told as told) x
+   where d.final or d.state = 'retry_waiting';
+  perform tenure.executions_advance(p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_over.told);
+end
+$$;

@@ -1,0 +1,131 @@
+-- Retrying an execution that has ended without success.
+
+-- Runs the plan of an execution that failed, failed partially or was cancelled once more, as a new execution
+-- with approvals of its own. 'resume' carries over the steps that succeeded; 'restart' begins anew. The new
+-- execution takes over the key; when another one has it meanwhile, the retry is refused with key_taken.
+create or replace function tenure.execution_retry(
+  p_execution_id uuid, p_mode text default 'resume', p_reason text default null,
+  p_on_behalf_of text default null) returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller tenure.caller_identity := tenure.caller();
+  v_now    timestamptz;
+  v_old    tenure.executions;
+  v_new    tenure.executions;
+  v_plan   tenure.plans;
+begin
+  perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
+  perform tenure.check_isolation();
+  perform tenure.check_word('value_unknown', 'mode', p_mode, array['resume', 'restart']);
+  if p_reason is not null then
+    perform tenure.check_name('reason', p_reason);
+  end if;
+  if p_on_behalf_of is not null then
+    perform tenure.check_acted_for(p_on_behalf_of);
+  end if;
+  v_old := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
+  perform tenure.check_retry(v_caller, v_old);
+  v_now := tenure.now();
+  if v_old.state not in ('failed', 'partially_failed', 'cancelled') then
+    perform tenure.refuse_execution_state(v_old, 'retried', 'failed, partially_failed, cancelled',
+      case v_old.state
+        when 'succeeded' then 'Submit the plan again.'
+        when 'rejected' then 'Change the plan, and submit it.'
+        else 'Wait for its end, or cancel it.'
+      end);
+  end if;
+  if v_old.retried_as is not null then
+    perform tenure.refuse('already_replayed',
+      format('Execution %s was retried as %s.', p_execution_id, v_old.retried_as),
+      'An execution is retried once; its story goes on there.',
+      'Look at that execution.');
+  end if;
+  if v_old.reason_code = 'superseded' then
+    perform tenure.refuse('state_conflict',
+      format('Execution %s gave way to %s.', p_execution_id, (
+        select string_agg(e.execution_id::text, ', ')
+          from tenure.executions e
+         where e.tenant_id = v_caller.tenant_id and e.supersedes = p_execution_id)),
+      'A new plan has taken its place; both at once is what nobody asked for.',
+      'Look at that execution; submit the old plan again if it is wanted after all.');
+  end if;
+  if v_old.start_before <= v_now then
+    perform tenure.refuse('range_invalid', format('It had to start before %s.', v_old.start_before),
+      'A retry keeps to the window of what it retries.',
+      'Submit the plan again, with another window.');
+  end if;
+  update tenure.executions e set key_held = false where e.execution_id = p_execution_id;
+  select p.* into v_plan from tenure.plans p where p.execution_id = p_execution_id;
+  v_new := tenure.execution_freeze_plan(v_caller, v_now, v_plan.plan, v_plan.plan_snapshot,
+    v_plan.plan_hash, v_old.idempotency_key, v_old.key_origin, v_old.start_after, v_old.start_before,
+    v_old.metadata, p_on_behalf_of, null, p_execution_id);
+  if v_new.chain_length > 0 then
+    perform tenure.refuse('key_taken',
+      format('The key of execution %s belongs to execution %s now.', p_execution_id, v_new.execution_id),
+      'Another was submitted with it after this one had ended.',
+      'Wait for that execution, or cancel it first.');
+  end if;
+  update tenure.executions e set retried_as = v_new.execution_id where e.execution_id = p_execution_id;
+  update tenure.execution_dead_letters d
+     set retried_as = v_new.execution_id,
+         triage_status = 'closed',
+         triaged_at = v_now,
+         triaged_by = v_caller.principal,
+         triage_note = coalesce(p_reason, d.triage_note)
+   where d.execution_id = p_execution_id and d.tenant_id = v_caller.tenant_id;
+  if p_mode = 'resume' then
+    update tenure.steps s
+       set state = 'succeeded',
+           carried_from = p_execution_id,
+           attempt = o.attempt,
+           worker = o.worker,
+           started_at = o.started_at,
+           ended_at = o.ended_at,
+           output_summary = o.output_summary,
+           output_ref = o.output_ref,
+           output_size_bytes = o.output_size_bytes,
+           verdict_by = o.verdict_by,
+           verdict_reason = o.verdict_reason
+      from tenure.steps o
+     where s.execution_id = v_new.execution_id
+       and o.execution_id = p_execution_id
+       and o.step_number = s.step_number
+       and o.state = 'succeeded';
+    update tenure.steps s
+       set needs_left = (
+             select count(*)
+               from tenure.step_needs n
+               join tenure.steps o on o.execution_id = n.execution_id and o.step_number = n.needs_number
+              where n.execution_id = s.execution_id
+                and n.step_number = s.step_number
+                and o.state <> 'succeeded')
+     where s.execution_id = v_new.execution_id;
+    update tenure.executions e
+       set steps_succeeded = c.carried,
+           steps_open = e.step_count - c.carried
+      from (select count(*)::integer as carried
+              from tenure.steps s
+             where s.execution_id = v_new.execution_id and s.state = 'succeeded') c
+     where e.execution_id = v_new.execution_id;
+    perform tenure.chain_append(v_now, v_caller.principal, array[(
+      v_new.execution_id, 'execution_resumed', null,
+      jsonb_build_object(
+        'from', p_execution_id,
+        'reason', p_reason,
+        'carried', (
+          select coalesce(jsonb_agg(s.step_id order by s.step_number), '[]')
+            from tenure.steps s
+           where s.execution_id = v_new.execution_id
+             and s.carried_from is not null)))::tenure.execution_told]);
+  end if;
+  perform tenure.chain_append(v_now, v_caller.principal, array[(
+    p_execution_id, 'execution_retried', null,
+    jsonb_build_object(
+      'as', v_new.execution_id, 'mode', p_mode, 'reason', p_reason))::tenure.execution_told]);
+  v_new := tenure.execution_admit(v_now, v_caller.principal, v_new.execution_id);
+  return tenure.submission_shown(v_new, false, false, null)
+    || jsonb_build_object('retry_of', p_execution_id, 'carried', v_new.steps_succeeded);
+end
+$$;

@@ -1,0 +1,147 @@
+-- A freed target goes to the next step in its line. Steps take locks in steps/lock.sql.
+
+-- Hands a freed target over and advances the executions of the steps that were refused. The caller holds the
+-- target.
+create or replace function tenure.lock_freed(
+  p_now timestamptz, p_actor text, p_tenant_id integer, p_target text) returns void
+language plpgsql
+as $$
+declare
+  v_hand record;
+begin
+  p_now := greatest(p_now, tenure.now());
+  v_hand := tenure.lock_hand_over(p_now, p_actor, p_tenant_id, p_target, '{}');
+  perform tenure.executions_advance(p_now, p_actor, v_hand.refused_execs, v_hand.refused_numbers,
+    array_fill('failed'::text, array[cardinality(v_hand.refused_execs)]), v_hand.told);
+end
+$$;
+
+-- Starts the next steps in the line of a freed target. Does not wait for an execution that another
+-- transaction holds: the target keeps a mark, and the next tick hands it over. The same happens after
+-- hand_over_steps_max steps that may not start now were sent out of the line.
+create or replace function tenure.lock_hand_over(
+  p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout told tenure.execution_told[],
+  out refused_execs uuid[], out refused_numbers integer[])
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_next    record;
+  v_exec    tenure.executions;
+  v_done    record;
+  v_sent    bigint := 0;
+  v_allowed text;
+begin
+  refused_execs := '{}';
+  refused_numbers := '{}';
+  loop
+    select s.execution_id, s.step_number, s.lock_action
+      into v_next
+      from tenure.steps s
+     where s.tenant_id = p_tenant_id
+       and s.lock_target = p_target
+       and s.blocked_order is not null
+     order by s.priority desc, s.blocked_order
+     limit 1;
+    exit when not found;
+    exit when exists (
+      select
+        from tenure.locks l
+       where l.tenant_id = p_tenant_id
+         and l.target = p_target
+         and (l.action in ('', v_next.lock_action) or v_next.lock_action = '')
+         and (l.execution_id is not null or l.expires_at > p_now));
+    select e.* into v_exec
+      from tenure.executions e
+     where e.execution_id = v_next.execution_id
+       for no key update skip locked;
+    if not found or v_sent >= tenure.limit_of('hand_over_steps_max') then
+      update tenure.lock_targets t
+         set owing = true
+       where t.tenant_id = p_tenant_id
+         and t.target = p_target
+         and not t.owing;
+      return;
+    end if;
+    -- The transaction that held the execution before this one may have ended the step.
+    continue when not exists (
+      select
+        from tenure.steps s
+       where s.execution_id = v_next.execution_id
+         and s.step_number = v_next.step_number
+         and s.state = 'blocked');
+    if v_exec.state = 'approved' and v_exec.start_before <= p_now then
+      perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed',
+        format('It had to start before %s.', v_exec.start_before));
+      v_sent := v_sent + v_exec.step_count;
+      continue;
+    end if;
+    if v_exec.state = 'approved' then
+      v_allowed := tenure.execution_allowed(p_now, v_exec);
+      if v_allowed = 'busy' then
+        update tenure.lock_targets t
+           set owing = true
+         where t.tenant_id = p_tenant_id
+           and t.target = p_target
+           and not t.owing;
+        return;
+      elsif v_allowed = 'gone' then
+        v_sent := v_sent + v_exec.step_count;
+        continue;
+      end if;
+    end if;
+    update tenure.steps s
+       set state = 'waiting',
+           blocked_order = null,
+           blocked_at = null
+     where s.execution_id = v_next.execution_id
+       and s.step_number = v_next.step_number;
+    if v_exec.state = 'approved' and tenure.execution_parks(p_now, v_exec) then
+      -- Its other steps have left their lines with this one.
+      v_sent := v_sent + v_exec.step_count;
+      continue;
+    end if;
+    v_done := tenure.steps_dispatch(p_now, p_actor, array[v_next.execution_id], array[v_next.step_number],
+      true, v_exec.state = 'running', told);
+    told := v_done.told;
+    if v_exec.state = 'approved' then
+      -- It has begun: approvals of its other steps may be due before its timeout.
+      perform tenure.executions_schedule(p_now, array[v_next.execution_id]);
+    end if;
+    refused_execs := refused_execs || v_done.refused_execs;
+    refused_numbers := refused_numbers || v_done.refused_numbers;
+  end loop;
+end
+$$;
+
+-- Marks targets whose lines steps have left, so that the next tick starts the steps that waited only for
+-- those. A target that another transaction holds is passed over: that transaction hands it over.
+create or replace function tenure.lines_left(p_tenants integer[], p_targets text[]) returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+begin
+  update tenure.lock_targets t
+     set owing = true
+    from (
+      select x.tenant_id, x.target
+        from tenure.lock_targets x
+       where (x.tenant_id, x.target) in (
+               select l.tenant_id, l.target from unnest(p_tenants, p_targets) l (tenant_id, target))
+         and not x.owing
+         and exists (
+               select
+                 from tenure.steps w
+                where w.tenant_id = x.tenant_id
+                  and w.lock_target = x.target
+                  and w.blocked_order is not null)
+       order by x.tenant_id, x.target
+         for no key update skip locked) x
+   where t.tenant_id = x.tenant_id
+     and t.target = x.target;
+end
+$$;

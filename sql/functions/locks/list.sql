@@ -1,0 +1,70 @@
+-- Locks as they are read: the holders, and the steps that wait.
+
+-- The holders of locks: everywhere, at one target, or for one action at it. Counts at most 10000 waiters.
+create or replace function tenure.lock_list(p_target text default null, p_limit integer default 100)
+returns table (
+  lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text,
+  acquired_at timestamptz, expires_at timestamptz, waiters bigint, section text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_target text;
+  v_action text := '';
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  if p_target is not null then
+    select r.target, r.action into v_target, v_action from tenure.lock_read(p_target) r;
+  end if;
+  return query
+    select l.lock_key, l.target || case l.action when '' then '' else ':' || l.action end,
+           coalesce(tenure.fence_of(s.job_id), l.fence), l.owner, l.execution_id, s.step_id, l.reason,
+           l.acquired_at, l.expires_at,
+           (select count(*)
+              from (
+                select
+                  from tenure.steps w
+                 where w.tenant_id = v_tenant
+                   and w.lock_target = l.target
+                   and w.blocked_order is not null
+                 limit 10000) w),
+           l.section
+      from tenure.locks l
+      left join tenure.steps s on s.execution_id = l.execution_id and s.step_number = l.step_number
+     where l.tenant_id = v_tenant
+       and (p_target is null or l.target = v_target)
+       and (v_action = '' or l.action = v_action)
+     order by l.acquired_at, l.lock_key
+     limit p_limit;
+end
+$$;
+
+-- The steps that wait for a target, in the order of their turn.
+create or replace function tenure.lock_waiters(p_part text, p_limit integer default 100)
+returns table (
+  place bigint, execution_id uuid, step_id text, purpose text, priority integer, action text,
+  waiting_since timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_target text := (tenure.lock_read(p_part)).target;
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  return query
+    select row_number() over (order by s.priority desc, s.blocked_order), s.execution_id, s.step_id,
+           e.purpose, s.priority::integer, nullif(s.lock_action, ''), s.blocked_at
+      from (
+        select s.*
+          from tenure.steps s
+         where s.tenant_id = v_tenant
+           and s.lock_target = v_target
+           and s.blocked_order is not null
+         order by s.priority desc, s.blocked_order
+         limit p_limit) s
+      join tenure.executions e on e.execution_id = s.execution_id
+     order by 1;
+end
+$$;

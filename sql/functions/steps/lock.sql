@@ -1,0 +1,153 @@
+-- The locks of steps: taken when a step starts, or waited for in the line of the target. locks/hand_over.sql
+-- serves that line.
+
+-- Takes the locks of steps, or puts the steps into the line of their target. Returns the steps that may go,
+-- those without a lock included, and the events to append. The caller holds the targets.
+-- The lock of a whole target excludes every other at it; the lock of an action excludes itself and the whole.
+-- A step that comes later never overtakes one that already waits.
+create or replace function tenure.steps_lock(
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], p_granted boolean,
+  inout told tenure.execution_told[], out execs uuid[], out numbers integer[])
+language plpgsql
+as $$
+declare
+  v_wait record;
+begin
+  delete from tenure.locks l
+   where l.ctid = any (array(
+           select l.ctid
+             from unnest(p_execs, p_numbers) t (e, n)
+             cross join lateral (
+               select s.tenant_id, s.lock_target
+                 from tenure.steps s
+                where s.execution_id = t.e and s.step_number = t.n
+               offset 0) s
+             cross join lateral (
+               select l.ctid, l.execution_id, l.expires_at
+                 from tenure.locks l
+                where l.tenant_id = s.tenant_id and l.target = s.lock_target
+               offset 0) l
+            where l.execution_id is null
+              and l.expires_at <= p_now));
+  with wanted as materialized (
+    select s.place, s.execution_id, s.step_number, s.tenant_id, s.step_id, s.section, s.lock_target,
+           s.lock_action, s.priority, s.timeout_seconds, e.timeout_at, e.timeout_ms, t.turn
+      from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
+      cross join lateral (
+        select s.ctid as place, s.*
+          from tenure.steps s
+         where s.execution_id = t.e and s.step_number = t.n
+        offset 0) s
+      cross join lateral (
+        select e.timeout_at, e.timeout_ms from tenure.executions e where e.execution_id = t.e offset 0) e
+  ), judged as materialized (
+    select w.*,
+           w.lock_target is null or p_granted or (
+             -- One look at the target and one into its line, never a hash of all of them.
+             (select true
+                from tenure.locks l
+               where l.tenant_id = w.tenant_id
+                 and l.target = w.lock_target
+                 and (l.action in ('', w.lock_action) or w.lock_action = '')
+               limit 1) is null
+             and (
+               select true
+                 from tenure.steps b
+                where b.tenant_id = w.tenant_id
+                  and b.lock_target = w.lock_target
+                  and b.blocked_order is not null
+                limit 1) is null
+             and case
+               when w.lock_action = '' then row_number() over at_target = 1
+               else count(*) filter (where w.lock_action = '') over at_target = 0
+                 and row_number() over (
+                   partition by w.tenant_id, w.lock_target, w.lock_action
+                   order by w.priority desc, w.turn) = 1
+             end) as granted
+      from wanted w
+    window at_target as (partition by w.tenant_id, w.lock_target order by w.priority desc, w.turn)
+  ), granted as materialized (
+    select j.*, nextval('tenure.lock_fence') as fence
+      from judged j
+     where j.granted
+       and j.lock_target is not null
+  ), taken as (
+    insert into tenure.locks (tenant_id, target, action, fence, owner, execution_id, step_number, section,
+      acquired_at, expires_at)
+    select g.tenant_id, g.lock_target, g.lock_action, g.fence,
+           g.execution_id || '/' || coalesce(g.section, g.step_id), g.execution_id, g.step_number, g.section,
+           p_now,
+           greatest(coalesce(g.timeout_at, p_now + make_interval(secs => g.timeout_ms / 1000.0)), p_now)
+             + make_interval(secs => g.timeout_seconds)
+      from granted g
+  ), fenced as (
+    update tenure.steps s set fence = g.fence from granted g where s.ctid = g.place
+  )
+  select array_agg(j.execution_id order by j.turn) filter (where j.granted) as go_execs,
+         array_agg(j.step_number order by j.turn) filter (where j.granted) as go_numbers,
+         array_agg(j.execution_id order by j.priority desc, j.turn) filter (where not j.granted) as execs,
+         array_agg(j.step_number order by j.priority desc, j.turn) filter (where not j.granted) as numbers
+    into v_wait
+    from judged j;
+  execs := coalesce(v_wait.go_execs, '{}');
+  numbers := coalesce(v_wait.go_numbers, '{}');
+  if v_wait.execs is not null then
+    with line as (
+      select s.place, nextval('tenure.block_order') as turn
+        from unnest(v_wait.execs, v_wait.numbers) t (e, n)
+        cross join lateral (
+          select s.ctid as place
+            from tenure.steps s
+           where s.execution_id = t.e and s.step_number = t.n
+          offset 0) s
+    ), blocked as (
+      update tenure.steps s
+         set state = 'blocked',
+             needs_left = 0,
+             blocked_order = l.turn,
+             blocked_at = p_now
+        from line l
+       where s.ctid = l.place
+      returning s.execution_id, s.step_number, s.tenant_id, s.lock_target
+    )
+    select told || array_agg((b.execution_id, 'step_blocked', b.step_number,
+             jsonb_strip_nulls(jsonb_build_object(
+               'target', b.lock_target,
+               'held_by', (
+                 select l.owner
+                   from tenure.locks l
+                  where l.tenant_id = b.tenant_id
+                    and l.target = b.lock_target
+                  limit 1))))::tenure.execution_told order by b.execution_id, b.step_number)
+      into told
+      from blocked b;
+    -- Steps wait although no lock is in their way: the first in the line was overlooked or has just left it,
+    -- or the holder has just expired. The mark makes the next tick hand the target over.
+    update tenure.lock_targets t
+       set owing = true
+     where t.ctid = any (array(
+             select o.ctid
+               from (
+                 select distinct s.tenant_id, s.lock_target, s.lock_action
+                   from unnest(v_wait.execs, v_wait.numbers) t (e, n)
+                   cross join lateral (
+                     select s.tenant_id, s.lock_target, s.lock_action
+                       from tenure.steps s
+                      where s.execution_id = t.e and s.step_number = t.n
+                     offset 0) s) b
+               cross join lateral (
+                 select o.ctid
+                   from tenure.lock_targets o
+                  where o.tenant_id = b.tenant_id and o.target = b.lock_target
+                 offset 0) o
+              where (
+                select true
+                  from tenure.locks l
+                 where l.tenant_id = b.tenant_id
+                   and l.target = b.lock_target
+                   and (l.action in ('', b.lock_action) or b.lock_action = '')
+                 limit 1) is null))
+       and not t.owing;
+  end if;
+end
+$$;
