@@ -1,30 +1,38 @@
--- Actions: an admin registers what an action is and what it demands. plans/resolve.sql applies it to every
--- plan.
+-- Actions: an admin registers the class of an action and what it demands. plans/resolve.sql applies the
+-- registrations to every plan.
 
--- How much a lock covers: none, one action at a target, the whole target.
+-- The rank of a lock scope by how much it covers: nothing, one action at a target, the whole target.
 create or replace function tenure.lock_reach(p_lock_scope text) returns integer
 language sql immutable parallel safe
 as $$ select array_position(array['none', 'target_and_action', 'target'], p_lock_scope) $$;
 
--- What the registry demands of an action that a job of this kind carries. The exact name decides, else the
--- glob with the most literal characters; of equal ones the strictest of each property. No row: the action is
--- not registered.
+-- What the registrations demand of an action that a job of this kind carries. The exact name decides, else
+-- the glob with the most literal characters; of equal globs the strictest value of each property counts. An
+-- action that is not registered gives no row.
 create or replace function tenure.action_match(p_tenant_id integer, p_action text, p_kind text)
-returns table (registration text, action_class text, level_min integer, lock_scope text,
-  payload_restricted boolean,
-               kind_allowed boolean, kinds text)
+returns table (
+  registration text, action_class text, level_min integer, lock_scope text, payload_restricted boolean,
+  kind_allowed boolean, kinds text)
 language sql stable
 as $$
   with fitting as (
-    select a.name, a.action_class, a.level_min, a.lock_scope, a.payload_restricted,
+    select a.name,
+           a.action_class,
+           a.level_min,
+           a.lock_scope,
+           a.payload_restricted,
            coalesce(a.kinds, array[p_action]) as kinds,
            a.kinds is null as own_kind,
            rank() over (order by (a.name = p_action) desc, length(replace(a.name, '*', '')) desc) as place
       from tenure.actions a
      where a.tenant_id = p_tenant_id
-       and (a.name = p_action
-         or (strpos(a.name, '*') > 0 and p_action like a.pattern and not exists (
-           select from tenure.actions x where x.tenant_id = p_tenant_id and x.name = p_action)))
+       and (
+         a.name = p_action
+         or (
+           strpos(a.name, '*') > 0
+           and p_action like a.pattern
+           and not exists (
+             select from tenure.actions x where x.tenant_id = p_tenant_id and x.name = p_action)))
   )
   select string_agg(f.name, ', ' order by f.name),
          (array_agg(f.action_class order by tenure.class_reach(f.action_class) desc))[1],
@@ -38,10 +46,11 @@ as $$
   having count(*) > 0
 $$;
 
--- What applies to an action without a registration: the strictest, or in open mode nothing but the plan's own
--- word.
+-- What applies to an action that is not registered: the strictest of everything, or in open mode only what
+-- the plan states.
 create or replace function tenure.action_default(
-  p_tenant_id integer, out is_open boolean, out action_class text, out level_min integer, out lock_scope text)
+  p_tenant_id integer,
+  out is_open boolean, out action_class text, out level_min integer, out lock_scope text)
 language plpgsql stable
 as $$
 begin
@@ -74,7 +83,8 @@ begin
       'Use a dot or a dash.');
   elsif p_name <> btrim(p_name) then
     perform tenure.refuse('name_invalid', format('The action %L begins or ends with a space.', p_name),
-      'It would look like another action.', 'Leave the space out.');
+      'It would look like another action.',
+      'Leave the space out.');
   end if;
   if jsonb_typeof(p_spec) is distinct from 'object' then
     perform tenure.refuse('payload_not_object', 'The specification is not a JSON object.',
@@ -86,21 +96,26 @@ begin
       array['action_class', 'kinds', 'level_min', 'lock_scope', 'payload_restricted', 'note']);
     case
       when v_field in ('action_class', 'lock_scope') then
-        perform tenure.check_word('value_unknown', v_field, v_value #>> '{}', case v_field
-          when 'action_class' then array['read', 'modify', 'deploy']
-          else array['none', 'target_and_action', 'target'] end);
+        perform tenure.check_word('value_unknown', v_field, v_value #>> '{}',
+          case v_field
+            when 'action_class' then array['read', 'modify', 'deploy']
+            else array['none', 'target_and_action', 'target']
+          end);
       when v_field = 'level_min' then
-        if jsonb_typeof(v_value) <> 'number' or v_value::numeric <> trunc(v_value::numeric)
+        if jsonb_typeof(v_value) <> 'number'
+           or v_value::numeric <> trunc(v_value::numeric)
            or abs(v_value::numeric) > 9e15 then
           perform tenure.refuse('number_out_of_range', format('level_min is %s.', left(v_value::text, 50)),
-            'It must be a whole number.', 'Give a number from 0 to 3.');
+            'It must be a whole number.',
+            'Give a number from 0 to 3.');
         end if;
-        perform tenure.check_number(v_field, v_value::numeric::bigint, 0,
-          tenure.limit_of('approval_level_max'));
+        perform tenure.check_number(v_field, v_value::numeric::bigint,
+          0, tenure.limit_of('approval_level_max'));
       when v_field = 'payload_restricted' then
         if jsonb_typeof(v_value) <> 'boolean' then
           perform tenure.refuse('value_unknown', format('payload_restricted is %s.', left(v_value::text, 50)),
-            'It is true or false.', 'Give true or false.');
+            'It is true or false.',
+            'Give true or false.');
         end if;
       when v_field = 'kinds' then
         perform tenure.check_texts(v_field, v_value);
@@ -110,35 +125,37 @@ begin
   end loop;
   if not p_spec ? 'action_class' then
     perform tenure.refuse('value_unknown', 'The action has no action_class.',
-      'The class says how far the action reaches: read, modify or deploy.', 'Give an action_class.');
+      'The class says how far the action reaches: read, modify or deploy.',
+      'Give an action_class.');
   end if;
 end
 $$;
 
--- Refuses an invalid list of names.
+-- Refuses a value that is not a list of names.
 create or replace function tenure.check_texts(p_field text, p_value jsonb) returns void
 language plpgsql
 as $$
 begin
-  if jsonb_typeof(p_value) <> 'array' or jsonb_array_length(p_value) not between 1
-    and tenure.limit_of('key_rights_max')
+  if jsonb_typeof(p_value) <> 'array'
+     or jsonb_array_length(p_value) not between 1 and tenure.limit_of('key_rights_max')
      or exists (select from jsonb_array_elements(p_value) x where jsonb_typeof(x) <> 'string') then
     perform tenure.refuse('value_unknown', format('%s is %s.', p_field, left(p_value::text, 100)),
       format('It is a list of 1 to %s texts.', tenure.limit_of('key_rights_max')),
-        'Give a list, or leave the field out.');
+      'Give a list, or leave the field out.');
   end if;
   perform tenure.check_name(p_field, x) from jsonb_array_elements_text(p_value) x;
 end
 $$;
 
--- Refuses a note that is not a text, or too long.
+-- Refuses a note that is not a text, or is too long.
 create or replace function tenure.check_note(p_value jsonb) returns void
 language plpgsql
 as $$
 begin
   if jsonb_typeof(p_value) <> 'string' or length(p_value #>> '{}') > 2000 then
     perform tenure.refuse('text_invalid', 'The note is not a text of at most 2000 characters.',
-      'It says what the entry is for.', 'Shorten it.');
+      'It says what the entry is for.',
+      'Shorten it.');
   end if;
 end
 $$;
@@ -159,7 +176,8 @@ begin
 end
 $$;
 
--- Removes a registration; the action then matches another glob, or counts as unregistered.
+-- Removes a registration: the action then matches another glob, or counts as unregistered. Answers the change
+-- if it waits for a second admin.
 create or replace function tenure.action_delete(p_name text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -173,22 +191,25 @@ begin
 end
 $$;
 
--- A checked registration with every field that it leaves out: so a second admin sees all that it sets.
+-- A checked registration with every field that it leaves out, so that a second admin sees all that it sets.
 create or replace function tenure.action_complete(p_spec jsonb) returns jsonb
 language plpgsql stable
 as $$
 declare
   v_row tenure.actions := jsonb_populate_record(null::tenure.actions, p_spec);
 begin
-  return jsonb_build_object('action_class', v_row.action_class, 'kinds', v_row.kinds,
+  return jsonb_build_object(
+    'action_class', v_row.action_class,
+    'kinds', v_row.kinds,
     'level_min', coalesce(v_row.level_min, 0),
     'lock_scope', coalesce(v_row.lock_scope,
       case v_row.action_class when 'read' then 'none' else 'target' end),
-    'payload_restricted', coalesce(v_row.payload_restricted, false), 'note', coalesce(v_row.note, ''));
+    'payload_restricted', coalesce(v_row.payload_restricted, false),
+    'note', coalesce(v_row.note, ''));
 end
 $$;
 
--- Writes a registration that was checked.
+-- Writes a checked registration. Refuses it if the tenant would then have more than actions_max.
 create or replace function tenure.action_write(
   p_tenant_id integer, p_now timestamptz, p_author text, p_name text, p_spec jsonb) returns void
 language plpgsql
@@ -197,27 +218,32 @@ declare
   v_row tenure.actions := jsonb_populate_record(null::tenure.actions, tenure.action_complete(p_spec));
 begin
   if (select count(*) from tenure.actions a where a.tenant_id = p_tenant_id and a.name <> p_name)
-       >= tenure.limit_of('actions_max') then
+     >= tenure.limit_of('actions_max') then
     perform tenure.refuse('state_conflict', format('There are %s actions.', tenure.limit_of('actions_max')),
       'That is the most a tenant may register (actions_max): every plan is compared with all of them.',
       'Register globs such as service.*, and delete what they cover.');
   end if;
-  insert into tenure.actions (tenant_id, name, action_class, kinds, level_min, lock_scope, payload_restricted,
-    note,
-    updated_at, updated_by)
+  insert into tenure.actions (tenant_id, name, action_class, kinds, level_min, lock_scope,
+    payload_restricted, note, updated_at, updated_by)
   values (p_tenant_id, p_name, v_row.action_class, v_row.kinds, v_row.level_min, v_row.lock_scope,
     v_row.payload_restricted, v_row.note, p_now, p_author)
-  on conflict (tenant_id, name) do update set action_class = excluded.action_class, kinds = excluded.kinds,
-    level_min = excluded.level_min, lock_scope = excluded.lock_scope,
-      payload_restricted = excluded.payload_restricted,
-    note = excluded.note, updated_at = excluded.updated_at, updated_by = excluded.updated_by;
+  on conflict (tenant_id, name) do update
+    set action_class = excluded.action_class,
+        kinds = excluded.kinds,
+        level_min = excluded.level_min,
+        lock_scope = excluded.lock_scope,
+        payload_restricted = excluded.payload_restricted,
+        note = excluded.note,
+        updated_at = excluded.updated_at,
+        updated_by = excluded.updated_by;
 end
 $$;
 
 -- The registered actions of the tenant, by name.
 create or replace function tenure.action_list()
-returns table (name text, action_class text, kinds text[], level_min integer, lock_scope text,
-               payload_restricted boolean, note text, updated_at timestamptz, updated_by text)
+returns table (
+  name text, action_class text, kinds text[], level_min integer, lock_scope text, payload_restricted boolean,
+  note text, updated_at timestamptz, updated_by text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -231,8 +257,8 @@ begin
 end
 $$;
 
--- What applies to steps that have this action, and which registration says so; p_kind: carried by a job of
--- this kind.
+-- What applies to steps with this action, carried by a job of kind p_kind, and which registration demands it.
+-- A null p_kind is the kind with the name of the action.
 create or replace function tenure.action_show(p_action text, p_kind text default null) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -250,13 +276,19 @@ begin
     into v_found
     from tenure.action_match(v_tenant, p_action, coalesce(p_kind, p_action)) m;
   if not found then
-    return jsonb_build_object('action', p_action, 'registered', false, 'registration', null, 'open',
-      v_default.is_open,
-      'action_class', v_default.action_class, 'level_min', v_default.level_min, 'lock_scope',
-        v_default.lock_scope,
-      'payload_restricted', false, 'kinds', jsonb_build_array('*'), 'kind_allowed', true);
+    return jsonb_build_object(
+      'action', p_action,
+      'registered', false,
+      'registration', null,
+      'open', v_default.is_open,
+      'action_class', v_default.action_class,
+      'level_min', v_default.level_min,
+      'lock_scope', v_default.lock_scope,
+      'payload_restricted', false,
+      'kinds', jsonb_build_array('*'),
+      'kind_allowed', true);
   end if;
-  -- Of several registrations that apply alike: what each of them allows.
+  -- Where several registrations apply alike, only the kinds that each of them allows.
   with named as materialized (
     select coalesce(a.kinds, array[p_action]) as kinds
       from tenure.actions a
@@ -267,9 +299,16 @@ begin
     from named n
     cross join unnest(n.kinds) k
    where not exists (select from named o where not tenure.matches_any(k, o.kinds));
-  return jsonb_build_object('action', p_action, 'registered', true, 'registration', v_found.registration,
-    'open', v_default.is_open, 'action_class', v_found.action_class, 'level_min', v_found.level_min,
-    'lock_scope', v_found.lock_scope, 'payload_restricted', v_found.payload_restricted, 'kinds', v_kinds,
+  return jsonb_build_object(
+    'action', p_action,
+    'registered', true,
+    'registration', v_found.registration,
+    'open', v_default.is_open,
+    'action_class', v_found.action_class,
+    'level_min', v_found.level_min,
+    'lock_scope', v_found.lock_scope,
+    'payload_restricted', v_found.payload_restricted,
+    'kinds', v_kinds,
     'kind_allowed', v_found.kind_allowed);
 end
 $$;

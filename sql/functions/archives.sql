@@ -1,4 +1,4 @@
--- Archived executions: how they are searched. Their evidence is in evidence.sql.
+-- Archived executions: how they are searched. Their evidence is in evidence/archive.sql.
 
 -- The targets of an execution as searches name them: type:ref, and type:ref:action.
 create or replace function tenure.execution_targets(p_execution_id uuid) returns text[]

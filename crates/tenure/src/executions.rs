@@ -1,6 +1,6 @@
 //! Executions as programs see them: what one is and how far, and what a step's handler is told.
 //!
-//! What may happen to an execution is decided in `sql/functions/executions*.sql`; a plan is read, checked and hashed by
+//! What may happen to an execution is decided in `sql/functions/executions/`; a plan is read, checked and hashed by
 //! [`Plan`](crate::core::plan::Plan). [`Client::submit`](crate::Client::submit) puts the two together.
 
 use std::collections::BTreeMap;

@@ -138,6 +138,31 @@ async fn an_old_snapshot_makes_no_change_that_needs_a_second_admin() {
     assert_eq!(left, 0);
 }
 
+/// What a proposal would replace is compared over sessions in different time zones.
+#[tokio::test]
+async fn a_proposal_is_approved_from_another_time_zone() {
+    let (db, c) = people().await;
+    action(&c, "pay", json!({"action_class": "modify"})).await;
+    act(&c, "eve").await;
+    one(
+        &c,
+        "select tenure.config_set('governance.changes.need_approval', 'true')",
+        &[],
+    )
+    .await;
+    let asked = one(
+        &c,
+        r#"select tenure.action_set('pay', '{"action_class": "deploy"}')"#,
+        &[],
+    )
+    .await;
+    let far = db.direct().await;
+    run(&far, "set timezone = 'Pacific/Auckland'; set tenure.principal = 'pam'").await;
+    let decide = "select tenure.governance_change_decide($1, 'approve')";
+    let answer = one(&far, decide, &[&id(&asked, "change_id")]).await;
+    assert_eq!(answer["state"], "approved", "{answer}");
+}
+
 /// The difference to a superseded plan shows no payload that the plan itself would not.
 #[tokio::test]
 async fn superseding_a_plan_shows_no_restricted_payload() {

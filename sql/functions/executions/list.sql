@@ -1,0 +1,92 @@
+-- Reading many executions: pages of them.
+
+-- Executions of the tenant, newest first. p_target: type:ref or type:ref:action, as in a lock. p_before: the
+-- id of the last execution of the previous page.
+create or replace function tenure.execution_list(
+  p_state text default null, p_requested_by text default null, p_target text default null,
+  p_before uuid default null, p_limit integer default 50)
+returns table (
+  execution_id uuid, state text, purpose text, requested_by text, plan_hash text, sla_class text,
+  action_class text, mode text, priority integer, approval_level integer, rule text, parked text,
+  stopping text, reason_code text, generator text, correlation_id text, step_count integer,
+  steps_open integer, steps_succeeded integer, steps_failed integer, steps_skipped integer,
+  steps_cancelled integer, steps_unknown integer, created_at timestamptz, started_at timestamptz,
+  ended_at timestamptz, queue_wait_ms bigint, duration_ms bigint, error_message text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_tenant integer := tenure.current_tenant();
+  v_read   record;
+  v_type   text;
+  v_action text;
+  v_ref    text;
+  v_fold   boolean := false;
+  v_ids    uuid[];
+  v_before timestamptz;
+begin
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  if p_state is not null then
+    perform tenure.check_word('state_unknown', 'state', p_state, array[
+      'pending', 'awaiting_approval', 'approved', 'running', 'succeeded', 'partially_failed', 'failed',
+      'cancelled', 'rejected']);
+  end if;
+  if p_before is not null then
+    select b.created_at into v_before
+      from tenure.executions b
+     where b.execution_id = p_before
+       and b.tenant_id = v_tenant;
+    if not found then
+      perform tenure.refuse_execution(p_before);
+    end if;
+  end if;
+  if p_target is not null then
+    v_read := tenure.lock_read(p_target);
+    v_ref := replace(replace(split_part(v_read.target, ':', 2), '%3A', ':'), '%25', '%');
+    v_type := split_part(v_read.target, ':', 1);
+    v_action := v_read.action;
+    v_fold := exists (
+      select
+        from tenure.target_types t
+       where t.tenant_id = v_tenant
+         and t.name = v_type
+         and t.case_rule = 'lower');
+    -- A few executions are looked up by id. For a target with more of them than list_rows_max, going back
+    -- from the newest execution of all meets a page of them soon.
+    v_ids := array(
+      select s.execution_id
+        from tenure.steps s
+       where s.tenant_id = v_tenant
+         and s.target_type = v_type
+         and (s.target_ref = v_ref or (v_fold and lower(s.target_ref collate "C") = v_ref))
+         and (v_action = '' or s.action = v_action)
+       limit tenure.limit_of('list_rows_max') + 1);
+    if cardinality(v_ids) > tenure.limit_of('list_rows_max') then
+      v_ids := null;
+    end if;
+  end if;
+  return query
+    select e.execution_id, e.state, e.purpose, e.requested_by, e.plan_hash, e.sla_class, e.action_class,
+           e.mode, e.priority::integer, e.approval_level::integer, e.rule, e.parked, e.stopping,
+           e.reason_code, e.generator, e.correlation_id, e.step_count, e.steps_open, e.steps_succeeded,
+           e.steps_failed, e.steps_skipped, e.steps_cancelled, e.steps_unknown, e.created_at, e.started_at,
+           e.ended_at, e.queue_wait_ms, e.duration_ms, e.error_message
+      from tenure.executions e
+     where e.tenant_id = v_tenant
+       and (p_state is null or e.state = p_state)
+       and (p_requested_by is null or e.requested_by = p_requested_by)
+       and (p_before is null or (e.created_at, e.execution_id) < (v_before, p_before))
+       and (p_target is null or v_ids is null or e.execution_id = any (v_ids))
+       and (p_target is null or v_ids is not null or exists (
+         select
+           from tenure.steps s
+          where s.execution_id = e.execution_id
+            and s.target_type = v_type
+            and (s.target_ref = v_ref or (v_fold and lower(s.target_ref collate "C") = v_ref))
+            and (v_action = '' or s.action = v_action)))
+     order by e.created_at desc, e.execution_id desc
+     limit p_limit;
+end
+$$;
