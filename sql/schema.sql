@@ -1825,6 +1825,7 @@ CREATE FUNCTION tenure.governance_changes_move() RETURNS trigger
 -- governance_content(integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.governance_content(p_tenant_id integer, p_subject text, p_name text) RETURNS jsonb
     LANGUAGE plpgsql STABLE
+    SET "TimeZone" TO 'UTC'
     AS $$...$$;
 
 -- governance_needs_approval(integer); Type: FUNCTION
