@@ -1,5 +1,5 @@
--- Kinds whose jobs only plans make, the right to submit plans, and what a job knows of the step or slot it runs
--- for, where no producer writes.
+-- Kinds whose jobs only plans make, the right to submit plans, and what a job knows of the step or slot it
+-- runs for, where no producer writes.
 
 alter table tenure.kinds add column only_by_plan boolean not null default false;
 comment on column tenure.kinds.only_by_plan is
@@ -8,7 +8,8 @@ comment on column tenure.kinds.only_by_plan is
 -- No check: each would be read anew by every enqueue, and only functions of the owner write it.
 alter table tenure.jobs add column origin jsonb;
 comment on column tenure.jobs.origin is
-  'What it runs for: {"step": …} or {"slot": …}, written with the job and kept when it is emptied. Null: a plain job.';
+  'What it runs for: {"step": …} or {"slot": …}, written with the job and kept when it is emptied. '
+  'Null: a plain job.';
 
 alter table tenure.keys
   drop constraint keys_roles_check,
@@ -16,5 +17,5 @@ alter table tenure.keys
     and roles <@ array['viewer', 'requester', 'producer', 'worker', 'operator', 'approver', 'admin']);
 
 alter policy own_tenant on tenure.tenants
-  to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker,
-    tenure_viewer;
+  to tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer,
+    tenure_worker, tenure_viewer;
