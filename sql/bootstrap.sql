@@ -1,4 +1,4 @@
--- What must stand before the first numbered migration: the schema, owned by tenure_owner, and the book of migrations.
+-- What the first migration needs: the schema, owned by tenure_owner, and the list of applied migrations.
 create schema if not exists tenure authorization tenure_owner;
 
 set local role tenure_owner;
@@ -11,4 +11,5 @@ create table if not exists tenure.migrations (
   applied_by text        not null default session_user
 );
 
-comment on table tenure.migrations is 'Which numbered migrations this database has, and the checksum of each as it was applied.';
+comment on table tenure.migrations is
+  'The migrations that this database has, with the checksum of each as it was applied.';

@@ -1,5 +1,5 @@
--- The database roles of Tenure. They belong to the whole cluster, not to one database: a role that exists already is
--- left as it is, and two databases migrated at the same moment do not trip over each other.
+-- The database roles of Tenure. They belong to the whole cluster, not to one database: a role that exists
+-- already stays as it is, and two databases can be migrated at the same moment.
 -- None of them can log in: grant them to the logins of your people and programs.
 do $$
 declare
@@ -7,8 +7,8 @@ declare
   v_may_act_as_owner boolean;
 begin
   foreach v_role in array array[
-    'tenure_owner',     -- owns every object; nobody logs in as it
-    'tenure_server',    -- the trusted server: names tenant and principal by transaction-local settings; no BYPASSRLS
+    'tenure_owner',     -- owns every object
+    'tenure_server',    -- the trusted server: names tenant and principal by settings; no BYPASSRLS
     'tenure_admin',     -- configuration, tenants, kinds, logins, and all an operator does
     'tenure_operator',  -- cancel, retry, dead letters, gates, reaper, retention
     'tenure_approver',  -- decides about plans
@@ -27,7 +27,7 @@ begin
     end if;
   end loop;
 
-  -- Lets the owner's functions name the transaction that holds the event stream back. Without it they tell less, so it is no condition.
+  -- Lets the owner's functions name the transaction that holds the event stream back. They work without it.
   if not pg_has_role('tenure_owner', 'pg_read_all_stats', 'member') then
     begin
       grant pg_read_all_stats to tenure_owner;
@@ -36,7 +36,7 @@ begin
     end;
   end if;
 
-  -- Whoever migrates must be able to act as the owner. Superusers can already.
+  -- The login that migrates must be able to act as the owner. A superuser already is.
   if current_setting('server_version_num')::integer >= 160000 then
     v_may_act_as_owner := pg_has_role(current_user, 'tenure_owner', 'SET');
   else

@@ -1,9 +1,10 @@
 //! Brings a database to the schema this program was built with.
 //!
-//! Roles, numbered migrations, functions, views and grants are applied in one transaction under a lock on the book of migrations: a
-//! database is migrated or untouched, and two servers that start together do it once. It needs no superuser: a login
-//! with `CREATEROLE` and `CREATE` on the database is enough, or, where the roles exist, one that may act as
-//! `tenure_owner`. Nothing outside the schema `tenure` is touched, and every gate is closed afterwards.
+//! Roles, the functions that tables need, numbered migrations, all other functions, views and grants are applied in one
+//! transaction under a lock on the book of migrations: a database is migrated or untouched, and two servers that start
+//! together do it once. It needs no superuser: a login with `CREATEROLE` and `CREATE` on the database is enough, or,
+//! where the roles exist, one that may act as `tenure_owner`. Nothing outside the schema `tenure` is touched, and every
+//! gate is closed afterwards.
 //!
 //! ```no_run
 //! # async fn run() -> tenure::Result<()> {
@@ -30,10 +31,10 @@ pub use run::migrate;
 pub use status::{SchemaStatus, check};
 
 /// The schema version this program was built with: the number of its last migration.
-pub const SCHEMA_VERSION: i32 = 34;
+pub const SCHEMA_VERSION: i32 = 20;
 
 /// The oldest schema version this program works with.
-pub const SCHEMA_VERSION_MIN: i32 = 34;
+pub const SCHEMA_VERSION_MIN: i32 = 20;
 
 /// The newest schema version this program works with. Servers of two versions share a database during a rolling
 /// upgrade, so a migration takes nothing away that a program up to ten migrations older uses.
@@ -76,7 +77,7 @@ pub struct Report {
     pub version_before: Option<i32>,
     /// The version now.
     pub version: i32,
-    /// The migrations that were applied, such as `0005_jobs`.
+    /// The migrations that were applied, such as `0006_jobs`.
     pub applied: Vec<String>,
     /// Whether functions, views and grants were applied.
     pub objects_applied: bool,

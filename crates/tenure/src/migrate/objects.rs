@@ -27,9 +27,21 @@ struct Function {
     signature: String,
 }
 
+/// Replaces a function without a look at its body, which may name what is made later.
+pub(super) const UNCHECKED: &str = "set local check_function_bodies = off";
+
+/// Applies the functions that migrations need before they run.
+pub(super) async fn apply_structure(transaction: &Transaction<'_>) -> Result<(), Stop> {
+    run(transaction, "settings", UNCHECKED).await?;
+    for file in &SOURCE.structure {
+        run_file(transaction, *file).await?;
+    }
+    Ok(())
+}
+
 /// Applies functions, views and grants, and answers which older ones were dropped.
 pub(super) async fn apply(transaction: &Transaction<'_>) -> Result<Vec<String>, Stop> {
-    run(transaction, "settings", "set local check_function_bodies = off").await?;
+    run(transaction, "settings", UNCHECKED).await?;
     let before = functions(transaction).await?;
     run(transaction, "savepoint", "savepoint objects").await?;
     let dropped = match replace(transaction, &before).await {

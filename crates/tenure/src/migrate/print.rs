@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use tokio_postgres::GenericClient;
 
+use super::objects::UNCHECKED;
 use super::run::{BOOK, LOCK, at, pending, read_book};
 use super::source::{Migration, SOURCE, SqlFile};
 use super::{SCHEMA_VERSION, functions_hash};
@@ -21,6 +22,7 @@ pub fn print() -> String {
     append(&mut script, SOURCE.roles);
     append(&mut script, SOURCE.bootstrap);
     append_lock(&mut script);
+    append_structure(&mut script);
     for migration in &SOURCE.migrations {
         append_migration(&mut script, migration);
     }
@@ -52,6 +54,7 @@ pub async fn print_pending(client: &impl GenericClient) -> Result<String> {
     append(&mut script, SOURCE.roles);
     script.push_str("\nset local role tenure_owner;\n");
     append_lock(&mut script);
+    append_structure(&mut script);
     for migration in missing {
         append_migration(&mut script, migration);
     }
@@ -95,6 +98,19 @@ fn append_lock(script: &mut String) {
     );
 }
 
+/// The functions that migrations need, only if the book lacks a migration.
+fn append_structure(script: &mut String) {
+    let _ = write!(
+        script,
+        "\nselect count(*) < {} as pending from tenure.migrations m \\gset\n\\if :pending\n{UNCHECKED};\n",
+        SOURCE.migrations.len()
+    );
+    for file in &SOURCE.structure {
+        append(script, *file);
+    }
+    script.push_str("\\endif\n");
+}
+
 /// Applied only if the book lacks it; refused if the book has it with another text.
 fn append_migration(script: &mut String, migration: &Migration) {
     let Migration {
@@ -130,7 +146,7 @@ fn append_objects(script: &mut String) {
         script,
         "\nselect i.functions_hash is distinct from '{hash}' as pending from tenure.installation i \\gset\n\
          \\if :pending\n\
-         set local check_function_bodies = off;\n\
+         {UNCHECKED};\n\
          do $$\n\
          declare\n  v_views text;\n  v_functions text;\n\
          begin\n  \

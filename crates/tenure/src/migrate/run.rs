@@ -98,7 +98,11 @@ async fn once(client: &mut Client, options: &Options) -> Result<Report, Stop> {
         read_book(&transaction).await?
     };
     report.version_before = applied.iter().map(|(version, ..)| *version).max();
-    for migration in pending(&applied)? {
+    let missing = pending(&applied)?;
+    if !missing.is_empty() {
+        objects::apply_structure(&transaction).await?;
+    }
+    for migration in missing {
         run_file(&transaction, migration.file).await?;
         record(&transaction, migration).await?;
         report

@@ -11,6 +11,9 @@ static SQL: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/sql");
 /// Runs last: it grants what functions and views have made.
 const GRANTS: &str = "functions/grants.sql";
 
+/// Functions that tables name in triggers, policies, defaults and generated columns: made before the migrations.
+const STRUCTURE: &str = "functions/structure/";
+
 /// One file of `sql/`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SqlFile {
@@ -36,12 +39,15 @@ pub(super) struct Source {
     pub(super) migrations: Vec<Migration>,
     /// Functions, then views.
     pub(super) objects: Vec<SqlFile>,
+    /// Those of `objects` that migrations need, so they are applied before them too.
+    pub(super) structure: Vec<SqlFile>,
     pub(super) grants: SqlFile,
     /// Names of the functions that `objects` make.
     pub(super) functions: BTreeSet<&'static str>,
     /// Names of the views that `objects` make.
     pub(super) views: BTreeSet<&'static str>,
-    /// Names of functions and views that migrations make: structure, never dropped.
+    /// Names of the functions of `structure`, and of functions and views that migrations make. Tables depend on them,
+    /// so they are replaced but never dropped: a migration drops one together with what uses it.
     pub(super) structural: BTreeSet<&'static str>,
     /// The hash of functions, views and grants.
     pub(super) functions_hash: String,
@@ -60,16 +66,23 @@ fn read() -> Source {
     objects.retain(|file| file.path != GRANTS);
     objects.extend(files("views"));
     let functions_hash = hash(objects.iter().chain([&grants]));
-    let structure: Vec<SqlFile> = migrations.iter().map(|migration| migration.file).collect();
+    let structure: Vec<SqlFile> = objects
+        .iter()
+        .filter(|file| file.path.starts_with(STRUCTURE))
+        .copied()
+        .collect();
+    let numbered: Vec<SqlFile> = migrations.iter().map(|migration| migration.file).collect();
     let all = [roles, bootstrap, grants];
     Source {
         functions: objects.iter().flat_map(|file| made(file.text, "function")).collect(),
         views: objects.iter().flat_map(|file| made(file.text, "view")).collect(),
-        structural: structure
+        structural: numbered
             .iter()
+            .chain(&structure)
             .flat_map(|file| made(file.text, "function").chain(made(file.text, "view")))
             .collect(),
-        hash: hash(all.iter().chain(&structure).chain(&objects)),
+        hash: hash(all.iter().chain(&numbered).chain(&objects)),
+        structure,
         functions_hash,
         roles,
         bootstrap,
@@ -104,7 +117,7 @@ fn files(dir: &'static str) -> Vec<SqlFile> {
     files
 }
 
-/// `migrations/0005_jobs.sql` is number 5, jobs.
+/// `migrations/0006_jobs.sql` is number 6, jobs.
 fn migration(file: SqlFile) -> Migration {
     let stem = file.path.trim_start_matches("migrations/").trim_end_matches(".sql");
     let (number, name) = stem.split_once('_').expect("a migration is named NNNN_noun.sql");

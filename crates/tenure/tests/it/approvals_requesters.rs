@@ -1,4 +1,4 @@
-//! Who stands behind an execution is written down with it: neither an archive nor an upgrade takes anybody out of it.
+//! Who stands behind an execution is written down with it: an archive takes no one out of it.
 
 use serde_json::{Value, json};
 use tenure::services::archive;
@@ -115,53 +115,4 @@ async fn who_stands_behind_an_execution_does_not_change() {
     let shown: Value = one(&c, "select tenure.execution_show($1)", &[&asked.execution]).await;
     assert_eq!(shown["requesters"], json!(["ada", "eve"]), "{shown}");
     assert_eq!(id(&shown, "execution_id"), asked.execution);
-}
-
-/// What stands when the column comes has it filled in, from what stands and from what is archived.
-#[tokio::test]
-async fn an_upgrade_writes_down_who_stands_behind_what_there_is() {
-    let (db, mut c) = people().await;
-    let oldest = Asked::of(&submit(&c, "eve", &plan("p", &["a modify"]), ", p_on_behalf_of => 'ada'").await);
-    let first = retried(&c, &oldest, "ivo", "").await;
-    cancel(&c, &first).await;
-    db.advance("89 days 12 hours").await;
-    let second = retry(&c, &first, "bob", ", p_on_behalf_of => 'cyd'").await;
-    let third = retried(&c, &second, "pam", "").await;
-    db.advance("13 hours").await;
-    archived(&mut c, 2).await;
-    let key = "select tenure.key_create('bob', $1, sha256('s'), array['approver'], 3)";
-    for (who, prefix) in [("eve", "ofeve111"), ("", "ofnobody")] {
-        act(&c, who).await;
-        assert_eq!(one(&c, key, &[&prefix]).await["prefix"], prefix);
-    }
-    // As it was before. The other triggers stand in for those that went with the column.
-    run(
-        &c,
-        "set role tenure_owner;
-         alter table tenure.executions drop column requesters cascade;
-         create trigger executions_shape after update of purpose on tenure.executions for each row execute function tenure.executions_shape();
-         create trigger executions_move after update of purpose on tenure.executions for each row execute function tenure.executions_move();
-         alter table tenure.keys drop column makers;
-         alter table tenure.logins drop column makers;
-         alter table tenure.approval_votes drop column auth_makers;
-         delete from tenure.migrations where version = 19;
-         reset role",
-    )
-    .await;
-    let report = tenure::migrate(&mut c, &tenure::migrate::Options::default())
-        .await
-        .expect("it migrates");
-    assert_eq!(report.applied, ["0019_requesters"]);
-    assert_eq!(
-        requesters(&c, second.execution).await,
-        ["ada", "bob", "cyd", "eve", "ivo"]
-    );
-    let all = ["ada", "bob", "cyd", "eve", "ivo", "pam"];
-    assert_eq!(requesters(&c, third.execution).await, all);
-    for who in ["ada", "eve"] {
-        refused(&decide(&c, who, &third, "approve", "").await, "self_approval");
-    }
-    let makers = "select string_agg(k.prefix || ' ' || k.makers::text, ', ' order by k.prefix) from tenure.keys k";
-    assert_eq!(get::<String>(&c, makers, &[]).await, "ofeve111 {eve}, ofnobody {}");
-    check_executions(&c).await;
 }

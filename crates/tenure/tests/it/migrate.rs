@@ -102,7 +102,7 @@ async fn a_migration_that_fails_leaves_nothing_behind() {
     drop(first);
     let database = TestDatabase::empty().await.expect("database");
     let mut client = database.connect().await.expect("connect");
-    // In the way of the fifth migration, after four have gone well.
+    // In the way of the sixth migration, after five have gone well.
     run(
         &client,
         "create schema tenure authorization tenure_owner; create table tenure.leases ()",
@@ -112,7 +112,7 @@ async fn a_migration_that_fails_leaves_nothing_behind() {
         .await
         .expect_err("fails");
     assert!(error.is(codes::DATABASE_ERROR), "{error}");
-    assert!(error.refusal().what.contains("migrations/0005_jobs.sql"), "{error}");
+    assert!(error.refusal().what.contains("migrations/0006_jobs.sql"), "{error}");
     let left = "select string_agg(c.relname, ' ') from pg_class c where c.relnamespace = 'tenure'::regnamespace";
     assert_eq!(text(&client, left).await, "leases");
     run(&client, "drop table tenure.leases").await;

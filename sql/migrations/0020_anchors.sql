@@ -1,5 +1,5 @@
--- Checkpoints: what every chain of executions had come to, signed and kept outside the database. What a
--- checkpoint outside covers cannot be rewritten here without a contradiction.
+-- Anchors: signed checkpoints of the chains of all executions, kept outside the database too. A chain that a
+-- checkpoint covers cannot be rewritten here without contradicting it.
 
 create table tenure.anchors (
   number       bigint      primary key check (number > 0),
@@ -11,7 +11,8 @@ create table tenure.anchors (
   key_id       text        not null references tenure.evidence_keys,
   signature    bytea       not null check (octet_length(signature) = 64),
   hash         bytea       not null check (octet_length(hash) = 32),
-  leaf_hashes  bytea       check (octet_length(leaf_hashes) = 32 * leaf_count)
+  leaf_hashes  bytea,
+  constraint anchors_hash_of_each_leaf check (octet_length(leaf_hashes) = 32 * leaf_count)
 );
 create index anchors_key_id on tenure.anchors (key_id);
 create index anchors_leaves on tenure.anchors (at) where leaf_hashes is not null;
@@ -19,6 +20,12 @@ comment on table tenure.anchors is
   'Signed checkpoints, numbered without a gap, each with the hash of the one before. They are never removed.';
 comment on column tenure.anchors.leaf_hashes is
   'The hashes of the leaves in their order, 32 bytes each. Null when retention has removed the leaves.';
+create trigger anchors_frozen
+  before update of number, at, installation, previous, leaf_count, root, key_id, signature, hash
+  on tenure.anchors
+  for each row execute function tenure.refuse_change();
+create trigger anchors_kept before delete on tenure.anchors
+  for each row execute function tenure.refuse_change();
 
 create table tenure.anchor_leaves (
   number       bigint  not null references tenure.anchors deferrable initially deferred,
@@ -32,6 +39,11 @@ create table tenure.anchor_leaves (
 create index anchor_leaves_execution on tenure.anchor_leaves (execution_id, number);
 comment on table tenure.anchor_leaves is
   'The chain heads that a checkpoint covers. Leaves without their checkpoint cannot be committed.';
+create trigger anchor_leaves_frozen before update on tenure.anchor_leaves
+  for each row execute function tenure.refuse_change();
+alter table tenure.anchor_leaves enable row level security, force row level security;
+create policy own_tenant on tenure.anchor_leaves
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
 
 create table tenure.anchor_pending (
   execution_id uuid        primary key,
@@ -41,6 +53,9 @@ create table tenure.anchor_pending (
 create index anchor_pending_seen on tenure.anchor_pending (seen_at, execution_id);
 comment on table tenure.anchor_pending is
   'Executions whose chain has grown since the last checkpoint that covers them.';
+alter table tenure.anchor_pending enable row level security, force row level security;
+create policy own_tenant on tenure.anchor_pending
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
 
 create table tenure.anchor_cursors (
   tenant_id integer     primary key references tenure.tenants,
@@ -51,17 +66,20 @@ create table tenure.anchor_cursors (
 );
 comment on table tenure.anchor_cursors is
   'How far the event stream of each tenant was read for chains that have grown.';
+alter table tenure.anchor_cursors enable row level security, force row level security;
+create policy own_tenant on tenure.anchor_cursors
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
 
--- One row: the process that makes checkpoints locks it.
 create table tenure.anchor_log (
   singleton    boolean     primary key default true check (singleton),
   installation uuid        not null default gen_random_uuid(),
   walked       uuid,
   walk_began   timestamptz
 );
-insert into tenure.anchor_log default values;
 comment on table tenure.anchor_log is
-  'The id under which this installation signs checkpoints, and the place of the walk through all executions.';
+  'One row, which the process that makes checkpoints locks: the id under which this installation signs '
+  'them, and the place of the walk through all executions.';
+insert into tenure.anchor_log default values;
 
 create table tenure.anchor_sinks (
   sink         text        primary key check (sink ~ '\S' and length(sink) <= 1000),
@@ -71,41 +89,4 @@ create table tenure.anchor_sinks (
   error        text        check (length(error) <= 2000)
 );
 comment on table tenure.anchor_sinks is
-  'The last checkpoint that each sink outside the database has, as the server reported it that writes there.';
-
-alter table tenure.anchor_leaves enable row level security, force row level security;
-alter table tenure.anchor_pending enable row level security, force row level security;
-alter table tenure.anchor_cursors enable row level security, force row level security;
-create policy own_tenant on tenure.anchor_leaves
-  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
-create policy own_tenant on tenure.anchor_pending
-  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
-create policy own_tenant on tenure.anchor_cursors
-  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
-
-create trigger anchors_frozen
-  before update of number, at, installation, previous, leaf_count, root, key_id, signature, hash
-  on tenure.anchors for each row execute function tenure.refuse_change();
-create trigger anchors_kept before delete on tenure.anchors
-  for each row execute function tenure.refuse_change();
-create trigger anchor_leaves_frozen before update on tenure.anchor_leaves
-  for each row execute function tenure.refuse_change();
-
--- The proof of an archived execution stays with its evidence.
-alter table tenure.execution_archives add column proof jsonb;
-comment on column tenure.execution_archives.proof is
-  'The proof that a checkpoint covers its last chain head, if one did when it was archived.';
-
--- Where the secret half of a key is.
-alter table tenure.evidence_keys add column is_external boolean not null default false;
-comment on column tenure.evidence_keys.is_external is
-  'Its secret half was never in the database: servers have it in a file or in their environment.';
-comment on table tenure.evidence_keys is
-  'Public keys of evidence. The secret half of one is in tenure.secrets, as evidence:<key id>, or outside.';
-
-insert into tenure.config_keys (key, value_type, default_value, value_min, value_max, is_gate, description)
-values
-  ('evidence.anchor_minutes', 'integer', '10', 0, 1440, false,
-   'The chain heads of executions go into a signed checkpoint this often; 0: never. Of the installation.'),
-  ('retention.anchor_leaves_days', 'integer', '400', 1, 3650, false,
-   'The leaves of a checkpoint are removed this many days later; it stays itself. Of the installation.');
+  'The last checkpoint that each sink outside the database has, as reported by the server that writes to it.';

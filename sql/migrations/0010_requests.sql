@@ -1,5 +1,5 @@
--- Requests over HTTP that changed something and carried an Idempotency-Key, each with the answer it got.
--- A row is written in the transaction of the change: both are there, or neither.
+-- HTTP requests with an Idempotency-Key, each with its answer. The row is written in the transaction of the
+-- change, so either both exist or neither does.
 
 create table tenure.requests (
   key_hash   uuid        primary key,
@@ -9,24 +9,22 @@ create table tenure.requests (
   status     smallint    not null check (status between 200 and 299),
   answer     text        check (octet_length(answer) <= 1048576),
   created_at timestamptz not null,
-  expires_at timestamptz not null check (expires_at > created_at)
+  expires_at timestamptz not null,
+  constraint requests_expire_later check (expires_at > created_at)
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 create index requests_expired on tenure.requests (expires_at);
 comment on table tenure.requests is
-  'Answers to requests with an Idempotency-Key: one that is repeated within the period gets its answer.';
-comment on column tenure.requests.key_hash is 'Hash of tenant, principal and key.';
+  'Answers to requests with an Idempotency-Key. A request that is repeated before it expires gets the same '
+  'answer.';
+comment on column tenure.requests.key_hash is
+  'Hash of tenant, principal and key.';
 comment on column tenure.requests.key_id is
-  'The API key that asked. A key with other rights does not see the answer.';
+  'The API key of the request. A key with other rights does not see the answer.';
 comment on column tenure.requests.asked is
   'Method, path with query, and a hash for each top-level member of the body, salted with the key.';
-comment on column tenure.requests.answer is 'The body. Null: it held a secret, or was too large to keep.';
-
+comment on column tenure.requests.answer is
+  'The body. Null: it held a secret, or was too large to keep.';
 alter table tenure.requests enable row level security, force row level security;
 create policy own_tenant on tenure.requests
   using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()))
   with check (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
-
-insert into tenure.config_keys (key, value_type, default_value, value_min, value_max, is_gate, description)
-values
-  ('retention.requests_hours', 'integer', '24', 1, 720, false,
-   'The answer to a request with an Idempotency-Key is kept for this many hours.');

@@ -1,0 +1,216 @@
+-- The steps of executions. Row-level security is not forced on the owner: each step that goes on reads and
+-- writes these tables, and the functions filter by tenant themselves.
+
+create table tenure.steps (
+  execution_id           uuid        not null,
+  step_number            integer     not null,
+  tenant_id              integer     not null,
+  -- what the plan says
+  step_id                text        not null,
+  action                 text        not null,
+  action_class           text        not null,
+  target_type            text        not null,
+  target_ref             text        not null,
+  kind                   text        not null,
+  executor               text,
+  payload                jsonb       not null default '{}',
+  payload_ref            text,
+  payload_classification text        not null default 'safe_metadata'
+                                     check (payload_classification in ('safe_metadata', 'restricted')),
+  effects                text        not null,
+  attempts_max           smallint,
+  timeout_seconds        integer     not null,
+  renewals_max           integer     not null,
+  lease_seconds          integer     not null,
+  priority               smallint    not null,
+  registration           text,
+  level_min              smallint    not null default 0 check (level_min between 0 and 3),
+  approval_level         smallint    not null,
+  rule                   text        not null,
+  approval_roles         text[]      not null default '{}',
+  approval_quorum        smallint    not null default 1,
+  approval_seconds       integer     not null default 86400,
+  section                text,
+  lock_target            text,
+  lock_action            text,
+  compensation_note      text,
+  -- how it stands
+  state                  text        not null default 'waiting',
+  needs_left             integer     not null,
+  blocked_order          bigint,
+  blocked_at             timestamptz,
+  fence                  bigint,
+  job_id                 uuid,
+  dispatches             smallint    not null default 0,
+  carried_from           uuid,
+  attempt                smallint    not null default 0,
+  worker                 text,
+  queued_at              timestamptz,
+  started_at             timestamptz,
+  ended_at               timestamptz,
+  duration_ms            bigint      generated always as (
+    round(date_part('epoch', ended_at - started_at) * 1000000)::bigint / 1000) stored,
+  -- what came of it
+  output_summary         jsonb,
+  output_ref             text,
+  output_size_bytes      integer,
+  error_code             text,
+  error_class            text,
+  error_message          text,
+  verdict_by             text,
+  verdict_reason         text,
+  primary key (execution_id, step_number),
+  constraint steps_level_reached check (approval_level >= level_min),
+  constraint steps_goes_on check (
+    case
+      when state in ('waiting', 'awaiting_approval') then num_nonnulls(ended_at, blocked_order) = 0
+      when state in ('running', 'unknown') then
+        num_nonnulls(ended_at, blocked_order) = 0 and job_id is not null
+      when state = 'blocked' then ended_at is null and blocked_order is not null
+      else state in ('succeeded', 'failed', 'cancelled', 'skipped')
+        and ended_at is not null
+        and blocked_order is null
+    end
+    and least(needs_left, attempt, dispatches, output_size_bytes) >= 0
+    and (attempt <= attempts_max or verdict_by is not null or attempts_max is null)
+    and ended_at >= started_at
+    and octet_length(output_summary::text) <= 10240
+    and length(output_ref) <= 500
+    and octet_length(error_message) <= 4000)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+create unique index steps_job on tenure.steps (job_id) where job_id is not null;
+-- Steps that wait for a lock, in the order of their turn: the next one is one lookup.
+create index steps_blocked on tenure.steps (tenant_id, lock_target, priority desc, blocked_order)
+  where blocked_order is not null;
+create index steps_section on tenure.steps (execution_id, section) where section is not null;
+-- History. Columns that change while a step runs are in no index but that of its job: then its end is a
+-- heap-only update that writes to no index.
+create index steps_target on tenure.steps (tenant_id, target_type, target_ref, action);
+create index steps_kind on tenure.steps (tenant_id, kind, queued_at) where queued_at is not null;
+create index steps_timed_out on tenure.steps (tenant_id, execution_id) where error_code = 'timed_out';
+comment on table tenure.steps is
+  'One step of a frozen plan: what it is, which never changes, and its progress. It becomes a job when its '
+  'turn comes.';
+comment on column tenure.steps.action_class is
+  'The class that applies: that of the registered action, or that of the plan where it is stricter.';
+comment on column tenure.steps.payload_classification is
+  'Where it is restricted, evidence shows only the SHA-256 of the payload, in the step and in the plan.';
+comment on column tenure.steps.registration is
+  'The registered action that decided, by its name or glob. Null: none matched.';
+comment on column tenure.steps.level_min is
+  'The approval level that the action itself demands, whatever the rules say.';
+comment on column tenure.steps.approval_quorum is
+  'With the roles and the time: what an approval of this step takes, by the rules when the plan was '
+  'submitted.';
+comment on column tenure.steps.section is
+  'The section of the plan that it belongs to: steps that hold one lock together, one after the other.';
+comment on column tenure.steps.needs_left is 'How many of its needs have not succeeded yet.';
+comment on column tenure.steps.fence is
+  'The fencing number of the run that may act on the target, or was the last: greater than all before it.';
+-- What a step is, is checked when those columns are written; see 0015_executions.sql.
+create trigger steps_shape
+  after insert or update of
+    step_number, step_id, action, action_class, target_type, target_ref, payload, effects, attempts_max,
+    timeout_seconds, renewals_max, lease_seconds, approval_level, rule, approval_quorum, approval_seconds,
+    lock_target, lock_action
+  on tenure.steps
+  for each row execute function tenure.steps_shape();
+alter table tenure.steps enable row level security;
+create policy own_tenant on tenure.steps
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+create table tenure.step_needs (
+  execution_id uuid    not null,
+  needs_number integer not null,
+  step_number  integer not null,
+  tenant_id    integer not null,
+  primary key (execution_id, needs_number, step_number)
+);
+-- With step_number first, a lookup by execution and need has one index to use, however small the table looks.
+create index step_needs_step on tenure.step_needs (step_number, execution_id);
+comment on table tenure.step_needs is 'Step step_number waits for step needs_number.';
+create trigger step_needs_frozen before update on tenure.step_needs
+  for each row execute function tenure.refuse_change();
+alter table tenure.step_needs enable row level security;
+create policy own_tenant on tenure.step_needs
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+create table tenure.step_runs (
+  execution_id  uuid        not null,
+  step_number   integer     not null,
+  job_id        uuid        not null,
+  run           integer     not null,
+  tenant_id     integer     not null,
+  attempt       smallint    not null,
+  outcome       text        not null,
+  state         text        not null,
+  owner         text,
+  holder        text,
+  leased_at     timestamptz,
+  started_at    timestamptz,
+  ended_at      timestamptz not null,
+  actor         text        not null,
+  reason        text,
+  error_code    text,
+  error_class   text,
+  error_message text,
+  result        jsonb,
+  result_ref    text,
+  primary key (execution_id, step_number, job_id, run),
+  foreign key (execution_id, step_number) references tenure.steps
+);
+comment on table tenure.step_runs is
+  'The runs of steps, copied from tenure.attempts when the job is emptied. They are kept as long as the '
+  'execution, then in its evidence.';
+create trigger step_runs_frozen before update on tenure.step_runs
+  for each row execute function tenure.refuse_change();
+create trigger step_runs_kept before delete on tenure.step_runs
+  for each row execute function tenure.refuse_loss();
+-- Upkeep asks for all tenants at once whether everything was copied.
+alter table tenure.step_runs enable row level security;
+create policy own_tenant on tenure.step_runs
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+create table tenure.step_marks (
+  job_id    uuid        primary key,
+  tenant_id integer     not null,
+  at        timestamptz not null,
+  trouble   text
+);
+create index step_marks_tenant on tenure.step_marks (tenant_id, at);
+comment on table tenure.step_marks is
+  'Jobs of steps that ended while another transaction held their execution. The next tick handles them.';
+alter table tenure.step_marks enable row level security;
+create policy own_tenant on tenure.step_marks
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+create table tenure.step_starts (
+  job_id     uuid        not null,
+  run        integer     not null,
+  tenant_id  integer     not null,
+  worker     text        not null,
+  actor      text        not null,
+  fence      bigint,
+  started_at timestamptz not null,
+  primary key (job_id, run)
+);
+create index step_starts_tenant on tenure.step_starts (tenant_id, started_at);
+comment on table tenure.step_starts is
+  'Starts of steps while another transaction held their execution. The end or the next tick adds them to '
+  'the chain.';
+alter table tenure.step_starts enable row level security;
+create policy own_tenant on tenure.step_starts
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+create table tenure.step_fences (
+  execution_id uuid    not null,
+  step_number  integer not null,
+  tenant_id    integer not null,
+  fence        bigint  not null,
+  primary key (execution_id, step_number)
+);
+comment on table tenure.step_fences is
+  'The greatest fencing number that a later run of a step got when it was claimed, even if it never started.';
+alter table tenure.step_fences enable row level security;
+create policy own_tenant on tenure.step_fences
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
