@@ -105,7 +105,8 @@ begin
         if jsonb_typeof(v_value) <> 'number'
            or v_value::numeric <> trunc(v_value::numeric)
            or abs(v_value::numeric) > 9e15 then
-          perform tenure.refuse('number_out_of_range', format('level_min is %s.', left(v_value::text, 50)),
+          perform tenure.refuse('number_out_of_range',
+            format('level_min is %s.', tenure.excerpt(v_value::text)),
             'It must be a whole number.',
             'Give a number from 0 to 3.');
         end if;
@@ -113,7 +114,8 @@ begin
           0, tenure.limit_of('approval_level_max'));
       when v_field = 'payload_restricted' then
         if jsonb_typeof(v_value) <> 'boolean' then
-          perform tenure.refuse('value_unknown', format('payload_restricted is %s.', left(v_value::text, 50)),
+          perform tenure.refuse('value_unknown',
+            format('payload_restricted is %s.', tenure.excerpt(v_value::text)),
             'It is true or false.',
             'Give true or false.');
         end if;
@@ -139,7 +141,7 @@ begin
   if jsonb_typeof(p_value) <> 'array'
      or jsonb_array_length(p_value) not between 1 and tenure.limit_of('key_rights_max')
      or exists (select from jsonb_array_elements(p_value) x where jsonb_typeof(x) <> 'string') then
-    perform tenure.refuse('value_unknown', format('%s is %s.', p_field, left(p_value::text, 100)),
+    perform tenure.refuse('value_unknown', format('%s is %s.', p_field, tenure.excerpt(p_value::text)),
       format('It is a list of 1 to %s texts.', tenure.limit_of('key_rights_max')),
       'Give a list, or leave the field out.');
   end if;
@@ -152,8 +154,9 @@ create or replace function tenure.check_note(p_value jsonb) returns void
 language plpgsql
 as $$
 begin
-  if jsonb_typeof(p_value) <> 'string' or length(p_value #>> '{}') > 2000 then
-    perform tenure.refuse('text_invalid', 'The note is not a text of at most 2000 characters.',
+  if jsonb_typeof(p_value) <> 'string' or length(p_value #>> '{}') > tenure.limit_of('note_chars_max') then
+    perform tenure.refuse('text_invalid',
+      format('The note is not a text of at most %s characters.', tenure.limit_of('note_chars_max')),
       'It says what the entry is for.',
       'Shorten it.');
   end if;

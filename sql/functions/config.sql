@@ -231,7 +231,8 @@ begin
         jsonb_typeof(p_value) <> 'string'
         or p_value #>> '{}' !~ '^(https?://[^[:space:][:cntrl:]]+)?$'
         or length(p_value #>> '{}') > tenure.limit_of('url_chars_max')) then
-      perform tenure.refuse('config_invalid', format('%s cannot be %s.', p_key, left(p_value::text, 100)),
+      perform tenure.refuse('config_invalid',
+        format('%s cannot be %s.', p_key, tenure.excerpt(p_value::text)),
         format('It is a URL of at most %s characters, or empty.', tenure.limit_of('url_chars_max')),
         'Give a URL such as https://tenure.example.org.');
     end if;

@@ -51,7 +51,8 @@ declare
   v_mine    integer[];
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
-  perform tenure.check_number('The lease', p_lease_seconds, 1, 3600);
+  perform tenure.check_number('The lease', p_lease_seconds, 1,
+    tenure.limit_of('delivery_lease_seconds_max'));
   -- With the subscription locked, no other call counts what is under way for it. A statement of its own: the
   -- next statement sees what the previous holder of the lock has leased.
   v_mine := array(
@@ -92,7 +93,10 @@ begin
       returning d.*
     )
     select t.delivery_id, s.name, s.url, t.body, t.attempts::integer, s.secret,
-           case when s.rotated_at > v_now - interval '1 day' then s.secret_before end
+           case
+             when s.rotated_at > v_now - make_interval(secs => tenure.limit_of('secret_overlap_seconds'))
+               then s.secret_before
+           end
       from taken t
       join tenure.subscriptions s on s.subscription_id = t.subscription_id
      order by t.place;
@@ -147,15 +151,19 @@ begin
     update tenure.deliveries d
        set state = v_to,
            status = v_row.status,
-           error = tenure.cut_text(tenure.mask_text(v_row.error), 1000),
+           error = tenure.cut_text(
+             tenure.mask_text(v_row.error), tenure.limit_of('short_error_bytes_max')::integer),
            leased_until = null,
            ended_at = case when v_to <> 'waiting' then v_now end,
-           -- 5 seconds, then four times as long each time, up to a day; plus up to a tenth at random, so that
-           -- a receiver that recovers is not overloaded.
+           -- Four times as long each time; plus up to a tenth at random, so that a receiver that recovers is
+           -- not overloaded.
            due = case
              when v_to = 'waiting' then
                v_now + make_interval(secs =>
-                 least(86400, 5 * 4.0 ^ (v_row.attempts - 1)) * (1 + random() / 10))
+                 least(
+                   tenure.limit_of('delivery_retry_seconds_max'),
+                   tenure.limit_of('delivery_retry_seconds_min') * 4.0 ^ (v_row.attempts - 1))
+                 * (1 + random() / 10))
            end
      where d.place = v_row.place;
     update tenure.subscriptions s
@@ -295,7 +303,7 @@ declare
   v_now     timestamptz := tenure.now();
   v_removed integer;
 begin
-  perform tenure.check_number('The limit', p_limit, 1, 10000);
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('sweep_rows_max'));
   with ends as materialized (
     select t.tenant_id,
            v_now - make_interval(days =>

@@ -63,9 +63,9 @@ begin
   if p_kind = '*' or p_kind = any (v_known) or p_kind = any (v_domains) then
     return;
   end if;
-  perform tenure.refuse('value_unknown', format('There is no event kind %L.', left(p_kind, 200)),
+  perform tenure.refuse('value_unknown', format('There is no event kind %L.', tenure.excerpt(p_kind)),
     'An event kind is domain.what, such as job.dead_lettered; domain.* names all of a domain, * all events.',
-    coalesce('Did you mean ' || tenure.nearest_word(left(p_kind, 200), v_known || v_domains) || '?',
+    coalesce('Did you mean ' || tenure.nearest_word(tenure.excerpt(p_kind), v_known || v_domains) || '?',
       format('Use one of: %s.', array_to_string(array(select d from unnest(v_domains) d order by d), ', '))));
 end
 $$;

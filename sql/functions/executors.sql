@@ -199,7 +199,7 @@ declare
     2 * tenure.setting_integer(v_tenant, 'queue.heartbeat.stale_threshold_seconds'));
   v_stale   jsonb;
 begin
-  perform tenure.check_number('The threshold', v_seconds, 1, 31536000);
+  perform tenure.check_number('The threshold', v_seconds, 1, tenure.limit_of('stale_seconds_max'));
   select jsonb_agg(
            jsonb_build_object(
              'executor_name', h.executor_name,

@@ -46,7 +46,7 @@ as $$
     when 'jitter_seconds_max'      then 86400
     when 'backfill_slots_max'      then 1000
     when 'slots_waiting_max'       then 100
-    when 'catch_up_slots_max'      then 1000
+    when 'catch_up_slots_max'      then 100
     when 'slots_per_schedule_max'  then 100
     when 'preview_slots_max'       then 1000
     when 'schedule_rows_max'       then 500
@@ -70,5 +70,38 @@ as $$
     when 'anchor_leaves_max'       then 1000
     when 'moment_years_max'        then 10
     when 'actions_max'             then 1000
+    when 'excerpt_chars_max'       then 100
+    when 'note_chars_max'          then 2000
+    when 'email_chars_max'         then 320
+    when 'short_error_bytes_max'   then 1000
+    when 'sweep_rows_max'          then 10000
+    when 'counted_rows_max'        then 10000
+    when 'stale_seconds_max'       then 31536000
+    when 'slot_retry_seconds'      then 5
+    when 'slot_recheck_seconds'    then 30
+    when 'slot_just_due_seconds'   then 5
+    when 'slot_lock_failures_max'  then 3
+    when 'schedule_error_retry_seconds' then 300
+    when 'catch_up_window_seconds_min' then 60
+    when 'catch_up_window_seconds_max' then 2592000
+    when 'run_timeout_seconds_max' then 2592000
+    when 'backoff_base_seconds_max' then 86400
+    when 'subscription_retry_seconds_max' then 300
+    when 'event_payload_bytes_max' then 6000
+    when 'secret_overlap_seconds'  then 86400
+    when 'delivery_lease_seconds_max' then 3600
+    when 'delivery_retry_seconds_min' then 5
+    when 'delivery_retry_seconds_max' then 86400
+    when 'metrics_recent_seconds'  then 3600
+    when 'anchor_pause_seconds_max' then 86400
+    when 'anchor_walk_seconds'     then 86400
+    when 'anchor_idle_seconds'     then 600
+    when 'anchor_sink_days'        then 30
+    when 'anchor_sink_chars_max'   then 1000
+    when 'anchor_error_bytes_max'  then 2000
+    when 'evidence_error_chars_max' then 500
+    when 'service_days'            then 1
+    when 'service_rows_max'        then 100
+    when 'renewals_max'            then 1000
   end
 $$;

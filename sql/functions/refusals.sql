@@ -1,6 +1,10 @@
 -- Refusals: what happened, why, and what to do next, under a stable code. A function that refuses raises
 -- (SQLSTATE class TN; message, detail and hint), so that a transaction cannot commit past a refusal it did
 -- not read. The try_ functions return it as a value: {"refused": true, "code", "what", "why", "next"}.
+--
+-- Caught item by item: a function that works through many items (schedules, slots, subscriptions) catches the
+-- error of one, records it with that item and goes on, so that one bad item never stops the others. No other
+-- function turns an error into a value.
 
 -- Every code with its SQLSTATE.
 create or replace function tenure.refusal_codes() returns table (code text, sqlstate text)
@@ -67,3 +71,8 @@ begin
   return jsonb_build_object('refused', true, 'code', v_code, 'what', p_what, 'why', p_why, 'next', p_next);
 end
 $$;
+
+-- The beginning of a wrong value, as a refusal shows it.
+create or replace function tenure.excerpt(p_text text) returns text
+language sql immutable parallel safe
+as $$ select left(p_text, tenure.limit_of('excerpt_chars_max')::integer) $$;

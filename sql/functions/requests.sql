@@ -123,7 +123,7 @@ declare
   v_now     timestamptz := tenure.now();
   v_removed integer;
 begin
-  perform tenure.check_number('The limit', p_limit, 1, 10000);
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('sweep_rows_max'));
   delete from tenure.requests r
    where r.key_hash = any (array(
      select x.key_hash

@@ -24,8 +24,8 @@ begin
          from tenure.services o
         where o.service = p_service
           and o.instance <> p_instance
-          and o.last_run_at < v_now - interval '1 day'
-        limit 100
+          and o.last_run_at < v_now - make_interval(days => tenure.limit_of('service_days')::integer)
+        limit tenure.limit_of('service_rows_max')
           for update skip locked));
 end
 $$;

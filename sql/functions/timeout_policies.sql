@@ -48,14 +48,15 @@ begin
     if jsonb_typeof(v_value) <> 'number'
        or v_value::numeric <> trunc(v_value::numeric)
        or abs(v_value::numeric) > 9e15 then
-      perform tenure.refuse('number_out_of_range', format('%s is %s.', v_field, left(v_value::text, 50)),
+      perform tenure.refuse('number_out_of_range',
+        format('%s is %s.', v_field, tenure.excerpt(v_value::text)),
         'It must be a whole number.',
         'Give a whole number.');
     end if;
     perform tenure.check_number(v_field, v_value::bigint,
       case v_field when 'renewals_max' then 0 else 1 end,
       case v_field
-        when 'renewals_max' then 1000
+        when 'renewals_max' then tenure.limit_of('renewals_max')
         when 'execution_timeout_ms' then 2147483000
         else tenure.limit_of('step_timeout_seconds_max') * 1000
       end);

@@ -103,8 +103,8 @@ limits! {
     BACKFILL_SLOTS_MAX: usize = 1000, "backfill_slots_max";
     /// Slots of one schedule that may wait behind a run under way.
     SLOTS_WAITING_MAX: i64 = 100, "slots_waiting_max";
-    /// Missed slots that one tick of a schedule looks at.
-    CATCH_UP_SLOTS_MAX: i64 = 1000, "catch_up_slots_max";
+    /// Missed slots that one look at a schedule may plan (its field `catch_up_slots_max`).
+    CATCH_UP_SLOTS_MAX: i64 = 100, "catch_up_slots_max";
     /// Slots of one schedule that one tick starts.
     SLOTS_PER_SCHEDULE_MAX: i64 = 100, "slots_per_schedule_max";
     /// Slots that one preview shows.
@@ -153,4 +153,70 @@ limits! {
     MOMENT_YEARS_MAX: i64 = 10, "moment_years_max";
     /// Actions that a tenant may register; every plan is compared with all of them.
     ACTIONS_MAX: i64 = 1000, "actions_max";
+    /// Characters of a wrong value that a refusal shows.
+    EXCERPT_CHARS_MAX: usize = 100, "excerpt_chars_max";
+    /// Characters of a note on an action or a target type.
+    NOTE_CHARS_MAX: usize = 2000, "note_chars_max";
+    /// Characters of the e-mail address of a principal.
+    EMAIL_CHARS_MAX: usize = 320, "email_chars_max";
+    /// Bytes of the last error of a subscription or a delivery; longer ones are cut.
+    SHORT_ERROR_BYTES_MAX: usize = 1000, "short_error_bytes_max";
+    /// Rows that one call of a sweep removes.
+    SWEEP_ROWS_MAX: i64 = 10_000, "sweep_rows_max";
+    /// Rows that a list counts; beyond it shows this number.
+    COUNTED_ROWS_MAX: i64 = 10_000, "counted_rows_max";
+    /// The longest threshold of a stale check: 365 days.
+    STALE_SECONDS_MAX: i64 = 31_536_000, "stale_seconds_max";
+    /// Until a slot or schedule that another transaction had locked is tried again.
+    SLOT_RETRY_SECONDS: i64 = 5, "slot_retry_seconds";
+    /// How often a slot that waits for a run is looked at, in case its wake-up failed.
+    SLOT_RECHECK_SECONDS: i64 = 30, "slot_recheck_seconds";
+    /// For how long a slot that became due is not late, although the next one is due too.
+    SLOT_JUST_DUE_SECONDS: i64 = 5, "slot_just_due_seconds";
+    /// Slots of one batch that meet a lock before the rest of the batch is postponed.
+    SLOT_LOCK_FAILURES_MAX: i64 = 3, "slot_lock_failures_max";
+    /// Until a schedule whose rule failed is computed again.
+    SCHEDULE_ERROR_RETRY_SECONDS: i64 = 300, "schedule_error_retry_seconds";
+    /// The shortest catch-up window of a schedule.
+    CATCH_UP_WINDOW_SECONDS_MIN: i64 = 60, "catch_up_window_seconds_min";
+    /// The longest catch-up window of a schedule: 30 days.
+    CATCH_UP_WINDOW_SECONDS_MAX: i64 = 2_592_000, "catch_up_window_seconds_max";
+    /// The longest run timeout: 30 days.
+    RUN_TIMEOUT_SECONDS_MAX: i64 = 2_592_000, "run_timeout_seconds_max";
+    /// The largest base of a retry delay: one day.
+    BACKOFF_BASE_SECONDS_MAX: i64 = 86_400, "backoff_base_seconds_max";
+    /// The longest delay until a failing subscription is tried again.
+    SUBSCRIPTION_RETRY_SECONDS_MAX: i64 = 300, "subscription_retry_seconds_max";
+    /// Bytes of an event with its data in the payload of a subscription's job; of a larger one the data is left out.
+    EVENT_PAYLOAD_BYTES_MAX: usize = 6000, "event_payload_bytes_max";
+    /// For how long deliveries are signed with the previous secret too.
+    SECRET_OVERLAP_SECONDS: i64 = 86_400, "secret_overlap_seconds";
+    /// The longest lease of a delivery.
+    DELIVERY_LEASE_SECONDS_MAX: i64 = 3600, "delivery_lease_seconds_max";
+    /// The first delay of a delivery that failed; each further one is four times as long.
+    DELIVERY_RETRY_SECONDS_MIN: i64 = 5, "delivery_retry_seconds_min";
+    /// The longest delay of a delivery that failed: one day.
+    DELIVERY_RETRY_SECONDS_MAX: i64 = 86_400, "delivery_retry_seconds_max";
+    /// How far back metrics of ended slots and of executors look.
+    METRICS_RECENT_SECONDS: i64 = 3600, "metrics_recent_seconds";
+    /// The longest time between two checkpoints, even if no chain has grown.
+    ANCHOR_PAUSE_SECONDS_MAX: i64 = 86_400, "anchor_pause_seconds_max";
+    /// How often the walk through all executions begins.
+    ANCHOR_WALK_SECONDS: i64 = 86_400, "anchor_walk_seconds";
+    /// How often the cursor of a tenant without executions moves to the end of the stream.
+    ANCHOR_IDLE_SECONDS: i64 = 600, "anchor_idle_seconds";
+    /// A sink of checkpoints that no server has tried for this long is forgotten.
+    ANCHOR_SINK_DAYS: i64 = 30, "anchor_sink_days";
+    /// Characters of the name of a sink of checkpoints.
+    ANCHOR_SINK_CHARS_MAX: usize = 1000, "anchor_sink_chars_max";
+    /// Bytes of the last error of a sink of checkpoints; longer ones are cut.
+    ANCHOR_ERROR_BYTES_MAX: usize = 2000, "anchor_error_bytes_max";
+    /// Characters of an error message in evidence; longer ones are cut.
+    EVIDENCE_ERROR_CHARS_MAX: usize = 500, "evidence_error_chars_max";
+    /// The row of a process whose service has not run for this long is removed.
+    SERVICE_DAYS: i64 = 1, "service_days";
+    /// Rows of such processes that one run of a service removes.
+    SERVICE_ROWS_MAX: i64 = 100, "service_rows_max";
+    /// Renewals of a lease that a timeout policy may allow.
+    RENEWALS_MAX: i64 = 1000, "renewals_max";
 }

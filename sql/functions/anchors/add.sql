@@ -11,7 +11,8 @@ declare
   v_at      timestamptz := (select a.at from tenure.anchors a order by a.number desc limit 1);
   v_waiting integer := (select count(*) from (select from tenure.anchor_pending p limit v_max) p);
 begin
-  daily := v_minutes > 0 and coalesce(v_at <= p_now - interval '1 day', false);
+  daily := v_minutes > 0
+    and coalesce(v_at <= p_now - make_interval(secs => tenure.limit_of('anchor_pause_seconds_max')), false);
   due := daily or (
     v_minutes > 0
     and v_waiting > 0

@@ -64,7 +64,8 @@ begin
   rewritten := '[]';
   if p_restart
      or v_log.walk_began is null
-     or (v_log.walked is null and v_log.walk_began < p_now - interval '1 day') then
+     or (v_log.walked is null
+         and v_log.walk_began < p_now - make_interval(secs => tenure.limit_of('anchor_walk_seconds'))) then
     v_log.walked := c_start;
     v_log.walk_began := p_now;
   elsif v_log.walked is null then
@@ -145,7 +146,8 @@ begin
       v_restart := v_restart or v_tenant.has_executions;
     elsif v_tenant.has_executions then
       v_more := tenure.anchor_scan(v_tenant.place, v_now, v_epoch, v_xmin, p_rows_max) or v_more;
-    elsif (v_tenant.place).moved_at < v_now - interval '10 minutes' then
+    elsif (v_tenant.place).moved_at
+        < v_now - make_interval(secs => tenure.limit_of('anchor_idle_seconds')) then
       -- Without executions there is nothing to find in the stream: the events of plain jobs are skipped.
       update tenure.anchor_cursors c
          set epoch = v_epoch,

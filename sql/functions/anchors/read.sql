@@ -118,7 +118,9 @@ begin
     'minutes', tenure.setting_integer(0, 'evidence.anchor_minutes'),
     'number', coalesce(v_last.number, 0),
     'at', v_last.at,
-    'waiting', (select count(*) from (select from tenure.anchor_pending p limit 10000) p),
+    'waiting', (
+      select count(*)
+        from (select from tenure.anchor_pending p limit tenure.limit_of('counted_rows_max')) p),
     'waiting_seconds', (
       select greatest(0, coalesce(extract(epoch from v_now - min(p.seen_at)), 0))
         from tenure.anchor_pending p),

@@ -11,6 +11,11 @@ as $$
   end
 $$;
 
+-- An error message as evidence shows it: its beginning.
+create or replace function tenure.evidence_error(p_message text) returns text
+language sql immutable parallel safe
+as $$ select left(p_message, tenure.limit_of('evidence_error_chars_max')::integer) $$;
+
 -- The text of a plan as evidence shows it: the frozen text, or, if a payload is restricted, the plan with the
 -- SHA-256 of that payload in its place.
 create or replace function tenure.evidence_plan(p_execution_id uuid, p_plan text) returns text
@@ -138,7 +143,7 @@ as $$
     'outcome', p_run.outcome,
     'error_code', p_run.error_code,
     'error_class', p_run.error_class,
-    'error_message', left(coalesce(p_run.error_message, p_run.reason), 500),
+    'error_message', tenure.evidence_error(coalesce(p_run.error_message, p_run.reason)),
     'result_bytes', octet_length(p_run.result::text),
     'result_hash', tenure.text_hash(p_run.result::text),
     'result_ref', p_run.result_ref))

@@ -103,7 +103,7 @@ as $$
          || case when s.carried_from is not null then '{}' else jsonb_strip_nulls(jsonb_build_object(
               'job_id', s.job_id, 'fence', s.fence, 'attempt', nullif(s.attempt, 0), 'worker', s.worker,
               'started_at', s.started_at, 'ended_at', s.ended_at, 'error_code', s.error_code,
-              'error_class', s.error_class, 'error_message', left(s.error_message, 500),
+              'error_class', s.error_class, 'error_message', tenure.evidence_error(s.error_message),
               'result_hash', tenure.text_hash(s.output_summary::text), 'result_bytes', s.output_size_bytes,
               'result_ref', s.output_ref, 'verdict_by', s.verdict_by,
               'verdict_reason', s.verdict_reason)) end
@@ -143,7 +143,8 @@ as $$
            'step', s.step_id, 'job_id', r.job_id, 'run', r.run, 'attempt', r.attempt,
            'outcome', r.outcome, 'worker', r.owner, 'holder', r.holder, 'leased_at', r.leased_at,
            'started_at', r.started_at, 'ended_at', r.ended_at, 'error_code', r.error_code,
-           'error_class', r.error_class, 'error_message', left(coalesce(r.error_message, r.reason), 500),
+           'error_class', r.error_class,
+           'error_message', tenure.evidence_error(coalesce(r.error_message, r.reason)),
            'result', r.result::text, 'result_ref', r.result_ref))
     from tenure.step_runs_of(p_execution.execution_id) r
     join tenure.steps s on s.execution_id = r.execution_id and s.step_number = r.step_number

@@ -30,7 +30,7 @@ as $$
       join tenure.tenants t on t.tenant_id = h.tenant_id
       left join tenure.tunings u on u.tenant_id = h.tenant_id
      where h.tenant_id = any (p_tenants)
-       and h.last_tick_at > p_now - interval '1 hour'
+       and h.last_tick_at > p_now - make_interval(secs => tenure.limit_of('metrics_recent_seconds'))
   )
   select 'tenure_dead_letters_open',
          jsonb_build_object(

@@ -57,7 +57,7 @@ as $$
                case when q.skip_reason = 'missed_window' then coalesce(q.missed, 1) else 0 end as missed
           from tenure.planned_slots q
          where q.tenant_id = t.tenant_id
-           and q.ended_at > p_now - interval '1 hour'
+           and q.ended_at > p_now - make_interval(secs => tenure.limit_of('metrics_recent_seconds'))
          order by q.ended_at desc
          limit t.rows_max) e
   )

@@ -26,7 +26,9 @@ begin
   perform tenure.check_name('principal', p_name);
   perform tenure.check_actor('name of a principal', p_name);
   perform tenure.check_word('value_unknown', 'kind of principal', p_kind, array['human', 'agent', 'service']);
-  if p_email is not null and (p_email ~ '^[^@\s]+@[^@\s]+$' and length(p_email) <= 320) is not true then
+  if p_email is not null
+     and (p_email ~ '^[^@\s]+@[^@\s]+$'
+          and length(p_email) <= tenure.limit_of('email_chars_max')) is not true then
     perform tenure.refuse('text_invalid', format('%L is no e-mail address.', p_email),
       'It has one @ with something before and after it, and no spaces.', 'Leave it out, or correct it.');
   end if;

@@ -44,7 +44,8 @@ begin
       'Give both, or neither.');
   end if;
   if p_approver_level is not null then
-    perform tenure.check_number('The level of an approver', p_approver_level, 1, 3);
+    perform tenure.check_number('The level of an approver', p_approver_level, 1,
+      tenure.limit_of('approval_level_max'));
     if v_principal.kind = 'agent' then
       perform tenure.refuse('not_permitted', format('%s is an agent.', p_principal),
         'Agents never approve.', 'Leave the role approver out, or give the key to a person.');

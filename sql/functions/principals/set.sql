@@ -34,7 +34,8 @@ begin
       array['approver_level', 'approval_roles', 'confirm']);
   end loop;
   if p_spec ? 'confirm' and p_spec -> 'confirm' <> 'true' then
-    perform tenure.refuse('value_unknown', format('confirm is %s.', left((p_spec -> 'confirm')::text, 100)),
+    perform tenure.refuse('value_unknown',
+      format('confirm is %s.', tenure.excerpt((p_spec -> 'confirm')::text)),
       'It is true, or left out.',
       'Give true to vouch for the principal as it is then.');
   end if;
@@ -47,12 +48,12 @@ begin
     if (p_spec -> 'approver_level')::numeric <> trunc((p_spec -> 'approver_level')::numeric)
        or abs((p_spec -> 'approver_level')::numeric) > 9e15 then
       perform tenure.refuse('number_out_of_range',
-        format('approver_level is %s.', left((p_spec -> 'approver_level')::text, 50)),
+        format('approver_level is %s.', tenure.excerpt((p_spec -> 'approver_level')::text)),
         'It must be a whole number.',
         'Give 1, 2, 3 or null.');
     end if;
     perform tenure.check_number('The level of an approver',
-      (p_spec ->> 'approver_level')::numeric::bigint, 1, 3);
+      (p_spec ->> 'approver_level')::numeric::bigint, 1, tenure.limit_of('approval_level_max'));
     if v_row.kind = 'agent' then
       perform tenure.refuse('not_permitted', format('%s is an agent.', p_name),
         'Agents never approve.',
@@ -65,7 +66,8 @@ begin
          select from jsonb_array_elements(p_spec -> 'approval_roles') x where jsonb_typeof(x) <> 'string')
        or jsonb_array_length(p_spec -> 'approval_roles') > tenure.limit_of('key_rights_max') then
       perform tenure.refuse('value_unknown', 'approval_roles is no list of texts.',
-        'They are the roles in which the principal approves, at most 100.',
+        format('They are the roles in which the principal approves, at most %s.',
+          tenure.limit_of('key_rights_max')),
         'Give a list such as ["release manager"].');
     end if;
     perform tenure.check_name('role', x) from jsonb_array_elements_text(p_spec -> 'approval_roles') x;

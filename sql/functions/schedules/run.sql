@@ -46,7 +46,10 @@ begin
   -- If it could not start at once, the scheduler has to start it.
   update tenure.schedules s
      set next_at = least(s.next_at,
-           case when p.waiting_since is null then p.due_at else v_now + interval '30 seconds' end)
+           case
+             when p.waiting_since is null then p.due_at
+             else v_now + make_interval(secs => tenure.limit_of('slot_recheck_seconds'))
+           end)
     from tenure.planned_slots p
    where s.schedule_id = v_schedule.schedule_id and p.slot_id = v_slot and p.state = 'planned';
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.run_asked', v_caller.principal, p_on_behalf_of,

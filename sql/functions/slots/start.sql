@@ -49,6 +49,7 @@ begin
   p_caller.tenant_id := p_tenant_id;
   p_caller.principal := p_actor;
   p_caller.scope := 'tenant';
+  -- Caught item by item: see refusals.sql.
   begin
     perform tenure.check_gate(p_tenant_id, 'queue.job_substrate.enabled');
     select array_agg(s.kind order by p.slot_id) as kinds,
@@ -110,9 +111,10 @@ begin
 
   if cardinality(p_slot_ids) > 1 then
     foreach v_slot in array p_slot_ids loop
-      -- After three failed attempts more than a single row is locked: postpone the rest.
-      if v_vain >= 3 then
-        update tenure.planned_slots p set due_at = p_now + interval '5 seconds'
+      -- After some failed attempts more than a single row is locked: postpone the rest.
+      if v_vain >= tenure.limit_of('slot_lock_failures_max') then
+        update tenure.planned_slots p
+           set due_at = p_now + make_interval(secs => tenure.limit_of('slot_retry_seconds'))
          where p.slot_id = any (p_slot_ids) and p.state = 'planned' and p.due_at <= p_now;
         exit;
       end if;
@@ -134,7 +136,8 @@ begin
     perform tenure.slots_told('skipped', p_now, p_actor, p_slot_ids);
   else
     -- Another transaction has a row of this one locked: postpone it, and go on with the others.
-    update tenure.planned_slots p set due_at = p_now + interval '5 seconds'
+    update tenure.planned_slots p
+       set due_at = p_now + make_interval(secs => tenure.limit_of('slot_retry_seconds'))
      where p.slot_id = p_slot_ids[1];
   end if;
   return v_started;

@@ -12,7 +12,7 @@ declare
   v_now     timestamptz := tenure.now();
   v_removed integer;
 begin
-  perform tenure.check_number('The limit', p_limit, 1, 10000);
+  perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('sweep_rows_max'));
   with tenants as materialized (
     select t.tenant_id,
            v_now - make_interval(days =>

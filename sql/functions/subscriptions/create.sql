@@ -40,12 +40,12 @@ declare
     E'^https?://([a-z0-9]([a-z0-9._-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(:[0-9]{1,5})?([/?][^\\s#\\\\]*)?$';
 begin
   if (p_url ~* c_url and length(p_url) <= tenure.limit_of('url_chars_max')) is not true then
-    perform tenure.refuse('text_invalid', format('The url %L cannot be sent to.', left(p_url, 200)),
+    perform tenure.refuse('text_invalid', format('The url %L cannot be sent to.', tenure.excerpt(p_url)),
       format('It begins with http:// or https://, names a host (as DNS writes it), and has no user, '
         'no fragment, no spaces and at most %s characters.', tenure.limit_of('url_chars_max')),
       'Write a host with other letters as DNS does (xn--…, punycode), and a space as %20.');
   elsif substring(p_url from '^[^/]*//[^/?]*:([0-9]+)(?:[/?]|$)')::integer not between 1 and 65535 then
-    perform tenure.refuse('text_invalid', format('The url %L has no valid port.', left(p_url, 200)),
+    perform tenure.refuse('text_invalid', format('The url %L has no valid port.', tenure.excerpt(p_url)),
       'A port is a number between 1 and 65535.', 'Correct the port, or leave it out.');
   end if;
 end

@@ -39,11 +39,11 @@ begin
            (select count(*)
               from (select from tenure.deliveries d
                      where d.subscription_id = s.subscription_id and d.state = 'waiting'
-                     limit 10000) x),
+                     limit tenure.limit_of('counted_rows_max')) x),
            (select count(*)
               from (select from tenure.deliveries d
                      where d.subscription_id = s.subscription_id and d.state = 'dead'
-                     limit 10000) x),
+                     limit tenure.limit_of('counted_rows_max')) x),
            s.paused_at, s.paused_by, s.pause_note, greatest(s.failures, s.refusals), s.retry_at,
            s.error_code, s.error_message, s.created_at, s.created_by
       from tenure.subscriptions s

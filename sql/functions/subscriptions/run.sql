@@ -71,26 +71,6 @@ begin
 end
 $$;
 
--- What a job or a receiver gets of an event, about one of its jobs or about its subject.
-create or replace function tenure.event_about(
-  p_cursor text, p_at timestamptz, p_kind text, p_actor text, p_on_behalf_of text, p_subject text,
-  p_job_kind text, p_executor text, p_job_id uuid, p_run integer, p_data jsonb) returns jsonb
-language sql stable
-as $$
-  select jsonb_strip_nulls(jsonb_build_object(
-           'cursor', p_cursor,
-           'kind', p_kind,
-           'at', p_at,
-           'actor', p_actor,
-           'on_behalf_of', p_on_behalf_of,
-           'subject', p_subject,
-           'job_id', p_job_id,
-           'run', p_run,
-           'job_kind', p_job_kind,
-           'executor', p_executor))
-      || case when p_data = '{}' then '{}' else jsonb_build_object('data', p_data) end
-$$;
-
 -- Runs one subscription: of those with new events, the one that has waited longest. Its cursor moves in the
 -- same transaction, so each event is acted on once. After an error the cursor stays, and the subscription is
 -- tried again with a growing delay. Answers with what was done; {} if there was nothing to do.
@@ -131,6 +111,7 @@ begin
     return '{}';
   end if;
   select t.name into v_tenant from tenure.tenants t where t.tenant_id = v_sub.tenant_id;
+  -- Caught item by item: see refusals.sql.
   begin
     v_done := tenure.subscription_step(v_sub, p_rows_max, v_now);
     return jsonb_build_object(
@@ -149,10 +130,12 @@ begin
     -- The step is rolled back; only this is written.
     update tenure.subscriptions s
        set failures = s.failures + 1,
-           retry_at = v_now + make_interval(secs => least(300, 2 ^ least(s.failures, 10))),
+           retry_at = v_now + make_interval(secs => least(
+             tenure.limit_of('subscription_retry_seconds_max'), 2 ^ least(s.failures, 10))),
            moved_at = v_now,
            error_code = v_code,
-           error_message = tenure.cut_text(tenure.mask_text(v_what || ' ' || coalesce(v_why, '')), 1000)
+           error_message = tenure.cut_text(tenure.mask_text(v_what || ' ' || coalesce(v_why, '')),
+             tenure.limit_of('short_error_bytes_max')::integer)
      where s.subscription_id = v_sub.subscription_id;
     if v_sub.failures = 0 then
       perform tenure.emit(v_now, v_sub.tenant_id, 'subscription.failing', tenure.subscription_actor(v_sub),
@@ -197,8 +180,19 @@ begin
       from tenure.subscription_scan(p_sub, p_rows_max) x
   ), parts as (
     select s.epoch, s.txid, s.seq, t.n, t.job_id,
-           tenure.event_about(s.cursor, s.at, s.kind, s.actor, s.on_behalf_of, s.subject, s.job_kind,
-             s.executor, t.job_id, t.run, s.data) as about
+           -- What a job or a receiver gets of the event, about one of its jobs or about its subject.
+           jsonb_strip_nulls(jsonb_build_object(
+             'cursor', s.cursor,
+             'kind', s.kind,
+             'at', s.at,
+             'actor', s.actor,
+             'on_behalf_of', s.on_behalf_of,
+             'subject', s.subject,
+             'job_id', t.job_id,
+             'run', t.run,
+             'job_kind', s.job_kind,
+             'executor', s.executor))
+           || case when s.data = '{}' then '{}' else jsonb_build_object('data', s.data) end as about
       from scanned s
       cross join lateral (
         select u.job_id, u.run, u.n
@@ -281,7 +275,7 @@ begin
     select json_build_object(
              'subscription', p_sub.name,
              'event', case
-               when octet_length(t.about::text) <= 6000
+               when octet_length(t.about::text) <= tenure.limit_of('event_payload_bytes_max')
                     and not tenure.may_have_forbidden_key(t.about::text)
                  then t.about
                else t.about - 'data'
