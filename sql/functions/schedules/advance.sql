@@ -58,8 +58,7 @@ begin
 end
 $$;
 
--- Advances schedules that were taken. p_plans has one object for each: first, latest, passed, passed_until,
--- listed, next, next_gap_seconds, or error_code and error_message.
+-- Advances schedules that were taken. p_plans has one object for each, with the fields of tenure.rule_plan.
 -- If an error occurs, each schedule is advanced alone: one that fails is marked as failing and does not stop
 -- the others.
 create or replace function tenure.schedule_advance(p_plans jsonb) returns jsonb
@@ -76,23 +75,25 @@ declare
   v_sum    jsonb := '{"planned": 0, "started": 0, "skipped": 0, "waiting": 0, "missed": 0, "failing": 0}';
   v_what   text;
 begin
+  -- Caught item by item: see refusals.sql.
   begin
-    return tenure.schedules_advance(v_caller, v_now, p_plans);
+    return tenure.schedule_advance_batch(v_caller, v_now, p_plans);
   exception when others then
-    get stacked diagnostics v_what = message_text;
+    null;
   end;
   for v_plan in select x.plan from jsonb_array_elements(p_plans) x (plan) loop
     begin
-      v_done := tenure.schedules_advance(v_caller, v_now, jsonb_build_array(v_plan));
+      v_done := tenure.schedule_advance_batch(v_caller, v_now, jsonb_build_array(v_plan));
     exception
       when lock_not_available or deadlock_detected then
         -- Another transaction holds a lock: try again soon.
-        update tenure.schedules s set next_at = v_now + interval '5 seconds'
+        update tenure.schedules s
+           set next_at = v_now + make_interval(secs => tenure.limit_of('slot_retry_seconds'))
          where s.schedule_id = (v_plan ->> 'schedule_id')::integer;
         continue;
       when others then
         get stacked diagnostics v_what = message_text;
-        v_done := tenure.schedules_advance(v_caller, v_now, jsonb_build_array(jsonb_build_object(
+        v_done := tenure.schedule_advance_batch(v_caller, v_now, jsonb_build_array(jsonb_build_object(
           'schedule_id', v_plan -> 'schedule_id',
           'error_code', 'database_error',
           'error_message', v_what)));
@@ -105,31 +106,54 @@ begin
 end
 $$;
 
--- Catches up late slots as each schedule says, plans the next slot, and runs, holds back or skips due slots.
-create or replace function tenure.schedules_advance(
+-- Advances schedules together: catches up late slots as each schedule says, plans the next slot, runs, holds
+-- back or skips due slots, and sets when to look again. Answers how many slots each of these was done to.
+create or replace function tenure.schedule_advance_batch(
   p_caller tenure.caller_identity, p_now timestamptz, p_plans jsonb) returns jsonb
 language plpgsql
 as $$
 declare
-  v_taken   integer[] := array(
-    select (x.plan ->> 'schedule_id')::integer from jsonb_array_elements(p_plans) x (plan));
+  v_plans   tenure.rule_plan[] := array(
+    select x from jsonb_populate_recordset(null::tenure.rule_plan, p_plans) x);
+  v_taken   integer[] := array(select x.schedule_id from unnest(v_plans) x);
   -- If only the rule is wrong, slots planned before or run by hand still start.
   v_ids     integer[] := array(
-    select (x.plan ->> 'schedule_id')::integer
-      from jsonb_array_elements(p_plans) x (plan)
-     where x.plan ->> 'error_code' is distinct from 'database_error');
-  v_late    record;
-  v_missed  bigint := 0;
+    select x.schedule_id from unnest(v_plans) x where x.error_code is distinct from 'database_error');
+  v_missed  bigint;
   v_planned bigint;
-  v_failing bigint;
   v_fired   record;
+  v_failing bigint;
 begin
-  -- 1. Slots that no scheduler saw in time: rare, and so one schedule at a time.
+  v_missed := tenure.schedules_catch_up(p_now, v_plans);
+  v_planned := tenure.slots_plan_next(p_now, v_plans);
+  -- Clear owes_next before the due slots are decided: a run that ends after this sets it again.
+  update tenure.planned_slots p set owes_next = false
+   where p.schedule_id = any (v_taken) and p.owes_next;
+  v_fired := tenure.slots_fire(p_caller, p_now, v_ids, 'scheduler');
+  v_failing := tenure.schedules_look_again(p_now, v_plans);
+  return jsonb_build_object(
+    'planned', v_planned,
+    'started', v_fired.started,
+    'skipped', v_fired.skipped,
+    'waiting', v_fired.waiting,
+    'missed', v_missed,
+    'failing', v_failing);
+end
+$$;
+
+-- Catches up slots that no scheduler saw in time, and answers how many were missed. They are rare, and so one
+-- schedule is done at a time.
+create or replace function tenure.schedules_catch_up(
+  p_now timestamptz, p_plans tenure.rule_plan[]) returns bigint
+language plpgsql
+as $$
+declare
+  v_late   record;
+  v_missed bigint := 0;
+begin
   for v_late in
-    select s as schedule, p.slot, x.first, x.latest, x.passed, x.passed_until, x.listed, x.next
-      from jsonb_to_recordset(p_plans) x (
-             schedule_id integer, first timestamptz, latest timestamptz, passed integer,
-             passed_until timestamptz, listed timestamptz[], next timestamptz)
+    select s as schedule, p.slot, x as plan
+      from unnest(p_plans) x
       join tenure.schedules s on s.schedule_id = x.schedule_id
       left join lateral (
         select q as slot, q.due_at, q.plan_time
@@ -147,88 +171,49 @@ begin
         or (s.paused_at is null and s.catch_up = 'every_plan'
             and p.plan_time < p_now - make_interval(secs => s.catch_up_window_seconds))
   loop
-    v_missed := v_missed + tenure.slots_catch_up(v_late.schedule, v_late.slot, p_now, v_late.first,
-      v_late.latest, v_late.passed, v_late.passed_until, v_late.listed, v_late.next);
+    v_missed := v_missed + tenure.slots_catch_up(v_late.schedule, v_late.slot, p_now, v_late.plan);
   end loop;
+  return v_missed;
+end
+$$;
 
-  -- 2. The next slot of each schedule, unless one is planned or earlier slots are still to be caught up.
-  with ahead as materialized (
-    select s.schedule_id, s.tenant_id, s.scope_kind, s.scope_id, tenure.schedule_rule(s) as expression,
-           s.zone, x.next,
-           x.next + make_interval(secs => tenure.slot_jitter(
-             s.schedule_id, x.next, least(s.jitter_seconds, x.next_gap_seconds - 1))) as due_at
-      from jsonb_to_recordset(p_plans) x (
-             schedule_id integer, latest timestamptz, next timestamptz, next_gap_seconds bigint)
-      join tenure.schedules s on s.schedule_id = x.schedule_id
-     where x.next is not null
-       and (x.latest is null or coalesce(s.planned_to, s.plan_from) >= x.latest)
-       and (s.planned_to is null or s.planned_to <= p_now)
-  ), made as (
-    insert into tenure.planned_slots as p (tenant_id, schedule_id, scope_kind, scope_id, plan_time, origin,
-      state, expression, zone, due_at, planned_at, planned_by, updated_at)
-    select a.tenant_id, a.schedule_id, a.scope_kind, a.scope_id, a.next, 'rule',
-           'planned', a.expression, a.zone, a.due_at, p_now, 'scheduler', p_now
-      from ahead a
-    -- The same plan time under a new rule: a slot that was superseded is planned again.
-    on conflict (tenant_id, schedule_id, plan_time, scope_kind, scope_id) do update
-       set origin = 'rule',
-           state = 'planned',
-           skip_reason = null,
-           error_message = null,
-           ended_at = null,
-           expression = excluded.expression,
-           zone = excluded.zone,
-           due_at = excluded.due_at,
-           planned_at = excluded.planned_at,
-           planned_by = excluded.planned_by
-     where p.state = 'skipped' and p.skip_reason = 'superseded'
-    returning p.slot_id
-  ), moved as (
-    update tenure.schedules s set planned_to = a.next
-      from ahead a
-     where s.schedule_id = a.schedule_id
-  )
-  select count(*) into v_planned from made;
-
-  -- 3. Due slots. Clear owes_next first: a run that ends after this sets it again.
-  update tenure.planned_slots p set owes_next = false
-   where p.schedule_id = any (v_taken) and p.owes_next;
-  v_fired := tenure.slots_fire(p_caller, p_now, v_ids, 'scheduler');
-
-  -- 4. When to look again: when the first planned slot that does not wait for a run is due, at once if there
-  -- is more to catch up, or never.
-  with plans as materialized (
-    select x.schedule_id, x.latest, x.next, x.error_code, x.error_message
-      from jsonb_to_recordset(p_plans) x (
-             schedule_id integer, latest timestamptz, next timestamptz, error_code text, error_message text)
-  ), looked as (
+-- Sets when to look at each schedule again, and whether it has ended or fails, with an event for either.
+-- Answers how many fail. The next look is when the first planned slot that does not wait for a run is due, at
+-- once if there is more to catch up, or never.
+create or replace function tenure.schedules_look_again(
+  p_now timestamptz, p_plans tenure.rule_plan[]) returns bigint
+language plpgsql
+as $$
+declare
+  v_soon    timestamptz := p_now + make_interval(secs => tenure.limit_of('slot_retry_seconds'));
+  v_later   timestamptz := p_now + make_interval(secs => tenure.limit_of('slot_recheck_seconds'));
+  v_error   timestamptz := p_now + make_interval(secs => tenure.limit_of('schedule_error_retry_seconds'));
+  v_failing bigint;
+begin
+  with looked as (
     update tenure.schedules s
        set next_at = case
-             when x.error_code is not null then p_now + interval '5 minutes'
+             when x.error_code is not null then v_error
              when coalesce(s.planned_to, s.plan_from) < x.latest then
                case
-                 when s.overlap = 'queue' and tenure.slots_room(s.schedule_id, p_now) = 0
-                   then p_now + interval '30 seconds'
+                 when s.overlap = 'queue' and tenure.slots_room(s.schedule_id, p_now) = 0 then v_later
                  else p_now
                end
-             -- The end of a run wakes a waiting slot; in case that fails, the slot is looked at periodically.
-             -- Where nothing runs, it waits no longer.
-             -- The next plan time may have a row that is not planned, made by hand: then the rule goes on
-             -- from there.
              else (
                select least(
+                        -- The end of a run wakes a waiting slot; in case that fails, the slot is looked at
+                        -- periodically. Where nothing runs, it waits no longer.
                         min(case
                           when p.waiting_since is null then p.due_at
                           when (select true
                                   from tenure.planned_slots r
                                  where r.schedule_id = s.schedule_id and r.state = 'running'
                                  limit 1)
-                            then p_now + case s.overlap
-                              when 'cancel_other' then interval '5 seconds'
-                              else interval '30 seconds'
-                            end
+                            then case s.overlap when 'cancel_other' then v_soon else v_later end
                           else p_now
                         end),
+                        -- The next plan time may have a row that is not planned, made by hand: then the rule
+                        -- goes on from there.
                         case
                           when x.next is not null and s.planned_to > p_now
                                and not coalesce(bool_or(p.plan_time = s.planned_to), false)
@@ -246,13 +231,13 @@ begin
            error_code = x.error_code,
            error_message = tenure.cut_text(
              x.error_message, tenure.limit_of('error_message_bytes_max')::integer)
-      from plans x
+      from unnest(p_plans) x
       join tenure.schedules o on o.schedule_id = x.schedule_id
      where s.schedule_id = x.schedule_id
     returning s.tenant_id, s.name, s.planned_to, s.error_code, s.error_message,
               s.ended_at is not null and o.ended_at is null as has_ended,
               s.error_code is not null and o.error_code is null as is_new
-  ), told as (
+  ), events as (
     insert into tenure.events (at, tenant_id, kind, actor, subject, data)
     select p_now, l.tenant_id, 'schedule.ended', 'scheduler', l.name,
            jsonb_strip_nulls(jsonb_build_object('last_slot', l.planned_to))
@@ -265,12 +250,6 @@ begin
      where l.is_new
   )
   select count(*) filter (where l.error_code is not null) into v_failing from looked l;
-  return jsonb_build_object(
-    'planned', v_planned,
-    'started', v_fired.started,
-    'skipped', v_fired.skipped,
-    'waiting', v_fired.waiting,
-    'missed', v_missed,
-    'failing', v_failing);
+  return v_failing;
 end
 $$;

@@ -7,23 +7,16 @@ as $$
   select format('Paused by %s%s.', p_schedule.paused_by, coalesce(': ' || p_schedule.pause_note, ''))
 $$;
 
--- Runs, skips or holds back the due slots of these schedules. The caller holds the lock on the schedules.
+-- The due slots of these schedules, each with a verdict: run, wait, or skip as 'paused' or 'overlap'.
 -- A backfilled slot waits where another would be skipped; a slot of the rule waits for it and neither is
 -- skipped because of it nor cancels it. With cancel_other only the latest slot counts.
--- With p_slot_id, only that slot and those that wait before it are considered: the scheduler decides about
--- other due slots, because it knows how late they are.
-create or replace function tenure.slots_fire(
-  p_caller tenure.caller_identity, p_now timestamptz, p_schedule_ids integer[], p_actor text,
-  p_slot_id bigint default null, out started integer, out skipped integer, out waiting integer)
-language plpgsql
-set enable_seqscan = off
-set jit = off
+create or replace function tenure.slots_judged(
+  p_now timestamptz, p_schedule_ids integer[], p_slot_id bigint)
+returns table (
+  slot_id bigint, schedule_id integer, tenant_id integer, origin text, waiting_since timestamptz,
+  overlap text, verdict text)
+language sql stable
 as $$
-declare
-  v_due    record;
-  v_other  record;
-  v_tenant integer;
-begin
   with due as materialized (
     select p.slot_id, s.schedule_id, s.tenant_id, p.plan_time, p.origin, p.waiting_since, s.overlap,
            s.paused_at is not null and p.origin = 'rule' as is_paused,
@@ -66,26 +59,43 @@ begin
            count(*) filter (where d.origin <> 'backfill') over (
              partition by d.schedule_id, d.is_paused) as own
       from due d
-  ), judged as (
-    select r.*,
-           case
-             when r.is_paused then 'paused'
-             when r.overlap = 'allow' then 'run'
-             when r.overlap = 'cancel_other' and r.origin <> 'backfill' and r.place < r.own then 'overlap'
-             when not r.is_busy
-                  and r.place = case when r.overlap = 'cancel_other' then greatest(r.own, 1) else 1 end
-               then 'run'
-             when r.origin = 'backfill' then 'wait'
-             -- Only a backfill runs: the slot of the rule is next.
-             when r.overlap = 'skip' and r.is_busy and r.is_yielding and r.place = 1 then 'wait'
-             when r.overlap = 'skip'
-                  or r.place - (not r.is_busy)::integer + greatest(r.held - 1, 0)
-                    > tenure.limit_of('slots_waiting_max')
-               then 'overlap'
-             else 'wait'
-           end as verdict
-      from ranked r
   )
+  select r.slot_id, r.schedule_id, r.tenant_id, r.origin, r.waiting_since, r.overlap,
+         case
+           when r.is_paused then 'paused'
+           when r.overlap = 'allow' then 'run'
+           when r.overlap = 'cancel_other' and r.origin <> 'backfill' and r.place < r.own then 'overlap'
+           when not r.is_busy
+                and r.place = case when r.overlap = 'cancel_other' then greatest(r.own, 1) else 1 end
+             then 'run'
+           when r.origin = 'backfill' then 'wait'
+           -- Only a backfill runs: the slot of the rule is next.
+           when r.overlap = 'skip' and r.is_busy and r.is_yielding and r.place = 1 then 'wait'
+           when r.overlap = 'skip'
+                or r.place - (not r.is_busy)::integer + greatest(r.held - 1, 0)
+                  > tenure.limit_of('slots_waiting_max')
+             then 'overlap'
+           else 'wait'
+         end
+    from ranked r
+$$;
+
+-- Runs, skips or holds back the due slots of these schedules, as tenure.slots_judged says. The caller holds
+-- the lock on the schedules.
+-- With p_slot_id, only that slot and those that wait before it are considered: the scheduler decides about
+-- other due slots, because it knows how late they are.
+create or replace function tenure.slots_fire(
+  p_caller tenure.caller_identity, p_now timestamptz, p_schedule_ids integer[], p_actor text,
+  p_slot_id bigint default null, out started integer, out skipped integer, out waiting integer)
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_due    record;
+  v_other  record;
+  v_tenant integer;
+begin
   select coalesce(array_agg(j.slot_id order by j.slot_id) filter (where j.verdict = 'run'), '{}') as run,
          coalesce(array_agg(j.slot_id) filter (where j.verdict = 'paused'), '{}') as paused,
          coalesce(array_agg(j.slot_id) filter (where j.verdict = 'overlap'), '{}') as overlap,
@@ -96,7 +106,7 @@ begin
            '{}') as cancel,
          coalesce(array_agg(distinct j.tenant_id) filter (where j.verdict = 'run'), '{}') as tenants
     into v_due
-    from judged j;
+    from tenure.slots_judged(p_now, p_schedule_ids, p_slot_id) j;
 
   update tenure.planned_slots p
      set state = 'skipped',
