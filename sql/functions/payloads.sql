@@ -243,8 +243,8 @@ as $$
     'Write such a number as a text.')
 $$;
 
--- A payload as jsonb, for people to read. If a number is too large for jsonb, or the payload is longer than
--- shown_bytes_max with its numbers written out, it is the text as a JSON string.
+-- A payload as jsonb, for people to read. If jsonb cannot hold it, or it is longer than shown_bytes_max with
+-- its numbers written out, it is the text as a JSON string.
 create or replace function tenure.payload_shown(p_payload json) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -260,7 +260,7 @@ begin
     return to_jsonb(p_payload::text);
   end if;
   return v_shown;
-exception when others then
+exception when data_exception or program_limit_exceeded then
   return to_jsonb(p_payload::text);
 end
 $$;

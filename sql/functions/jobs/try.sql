@@ -4,6 +4,9 @@
 -- They are for callers that decide about a refusal and keep their transaction. What the refused call had
 -- written is undone and the rest of the transaction stands: a caller that commits without reading the answer
 -- loses the job. 'TN000' is the whole class of refusals; any other error is raised.
+--
+-- The three lines of the handler are the same in each: plpgsql shows the parts of an error only within the
+-- handler that caught it, so no function could do this for all of them.
 
 create or replace function tenure.try_job_enqueue(
   p_kind text, p_payload jsonb default '{}', p_key text default null, p_executor text default null,

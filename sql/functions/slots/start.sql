@@ -44,7 +44,6 @@ declare
   v_state   text;
   v_what    text;
   v_why     text;
-  v_next    text;
 begin
   p_caller.tenant_id := p_tenant_id;
   p_caller.principal := p_actor;
@@ -102,8 +101,7 @@ begin
     get stacked diagnostics
       v_state = returned_sqlstate,
       v_what = message_text,
-      v_why = pg_exception_detail,
-      v_next = pg_exception_hint;
+      v_why = pg_exception_detail;
     if v_state not like 'TN%' and v_state not in ('55P03', '40P01') then
       raise;
     end if;
@@ -129,7 +127,7 @@ begin
            skip_reason = 'refused',
            ended_at = p_now,
            waiting_since = null,
-           error_code = tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code',
+           error_code = tenure.refusal_code(v_state),
            error_message = tenure.cut_text(
              v_what || ' ' || v_why, tenure.limit_of('error_message_bytes_max')::integer)
      where p.slot_id = p_slot_ids[1];
