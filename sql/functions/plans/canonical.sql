@@ -94,10 +94,9 @@ declare
   v_text text := tenure.canonical_text(p_plan);
 begin
   if octet_length(v_text) > tenure.limit_of('plan_bytes_max') then
-    perform tenure.refuse('plan_too_large',
-      format('The plan has %s bytes, without white space.', octet_length(v_text)),
-      format('At most %s bytes are allowed.', tenure.limit_of('plan_bytes_max')),
-      'Make several plans of it, or pass data by reference.');
+    perform tenure.plan_refuse('The plan', 'too_large',
+      format('It has %s bytes without white space; at most %s are allowed.',
+        octet_length(v_text), tenure.limit_of('plan_bytes_max')));
   end if;
   return v_text;
 end

@@ -46,8 +46,8 @@ as $$
       tenure.limit_of('compensation_note_chars_max'), null)
 $$;
 
--- What is wrong with one value by itself, or null.
-create or replace function tenure.plan_value_trouble(
+-- What is wrong with one value by itself (see tenure.plan_findings), or null.
+create or replace function tenure.plan_value_finding(
   p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[])
 returns text
 language plpgsql immutable
@@ -73,27 +73,32 @@ begin
   elsif v_type = 'number' then
     return case
       when v_text::double precision <> floor(v_text::double precision) then 'fraction'
-      when v_text::double precision not between p_low and p_high then 'range'
+      when v_text::double precision not between p_low and p_high then 'out_of_range'
     end;
   elsif v_type = 'array' then
-    return case when jsonb_array_length(p_value) > p_high then 'long_list' end;
+    return case when jsonb_array_length(p_value) > p_high then 'too_many' end;
   elsif v_type = 'object' then
-    return case when octet_length(v_text) > p_high then 'large' end;
+    return case when octet_length(v_text) > p_high then 'payload_too_large' end;
   elsif p_words is not null then
-    return case when v_text <> all (p_words) then 'word' end;
+    return case
+      when v_text = any (p_words) then null
+      when p_form = 'priority' then 'priority_unknown'
+      else 'word_unknown'
+    end;
   end if;
   return case
     when tenure.is_blank(v_text) then 'blank'
     when case p_form when 'lines' then translate(v_text, E'\n\t', '') else v_text end
         ~ '[\u0001-\u001f\u007f-\u009f]'
-      then 'control'
-    when length(v_text) > p_high then 'long'
-    when p_form <> 'lines' and tenure.deceptive_sign(v_text) is not null then 'deceptive'
+      then 'control_character'
+    when length(v_text) > p_high then 'too_long'
+    when p_form <> 'lines' and tenure.deceptive_sign(v_text) is not null
+      then 'deceptive_character'
     when p_form in ('part', 'ref')
         and v_text ~
           '^[\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]|'
           '[\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$'
-      then 'edge'
+      then 'edge_space'
     when p_form = 'part' and strpos(v_text, ':') > 0 then 'separator'
   end;
 end
@@ -112,11 +117,10 @@ as $$
 $$;
 
 -- The first thing that is wrong with the fields of a plan, in the order of reading: those of the plan itself,
--- then step by step. step counts from 1 and is 0 for the plan itself; item counts the items of a list. No row
--- when every field is in order.
-create or replace function tenure.plan_field_trouble(p_document json, p_plan jsonb) returns table (
-  trouble text, step integer, field text, item integer, value jsonb, form text, low bigint, high bigint,
-  words text[])
+-- then step by step. step counts from 1 and is 0 for the plan itself; item counts the items of a list from 1
+-- and is 0 for the field itself. No row when every field is in order.
+create or replace function tenure.plan_field_finding(p_document json, p_plan jsonb) returns table (
+  finding text, step integer, field text, item integer, form text, low bigint, high bigint, words text[])
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -156,31 +160,32 @@ begin
         from subjects s
        where s.step > 0
     ),
-    troubles (step, rank, item, trouble, field, value, form, low, high, words) as (
-      select s.step, 0, 0::bigint, 'type', null, s.value, 'object', null::bigint, null::bigint, null::text[]
+    findings (step, rank, n, finding, field, item, form, low, high, words) as (
+      select s.step, 0, 0::bigint, 'type', null, 0::bigint, 'object', null::bigint, null::bigint,
+             null::text[]
         from subjects s
        where jsonb_typeof(s.value) <> 'object'
       union all
-      select n.step, 0, n.n, 'unknown', n.name, null, null, null, null,
+      select n.step, 0, n.n, 'field_unknown', n.name, 0, null, null, null,
              (select array_agg(r.field order by r.rank) from rules r where r.of_step = (n.step > 0))
         from names n
        where not exists (select from rules r where r.of_step = (n.step > 0) and r.field = n.name)
       union all
-      select s.step, r.rank, 0, t.trouble, r.field, s.value -> r.field, r.form, r.low, r.high, r.words
+      select s.step, r.rank, 0, v.finding, r.field, 0, r.form, r.low, r.high, r.words
         from subjects s
         join rules r on r.of_step = (s.step > 0)
-        cross join lateral tenure.plan_value_trouble(
-          s.value -> r.field, r.form, r.required, r.low, r.high, r.words) t (trouble)
+        cross join lateral tenure.plan_value_finding(
+          s.value -> r.field, r.form, r.required, r.low, r.high, r.words) v (finding)
        where (r.required or s.value ? r.field)
          and jsonb_typeof(s.value) = 'object'
-         and t.trouble is not null
+         and v.finding is not null
       union all
-      select 0, 3, 0, 'runbook', 'runbook_ref', null, null, null, null, null
+      select 0, 3, 0, 'runbook_missing', 'runbook_ref', 0, null, null, null, null
        where jsonb_typeof(p_plan -> 'approval_level') = 'number'
          and p_plan -> 'approval_level' >= '2'
          and not p_plan ? 'runbook_ref'
       union all
-      select 0, 9, i.n, t.trouble, 'approval_roles', i.value, 'line', null,
+      select 0, 9, i.n, v.finding, 'approval_roles', i.n, 'line', null,
              tenure.limit_of('name_chars_max'), null
         from (
           select e.value, e.n, row_number() over (partition by e.value order by e.n) > 1 as again
@@ -193,13 +198,13 @@ begin
         ) i
         cross join lateral (
           select coalesce(
-                   tenure.plan_value_trouble(
+                   tenure.plan_value_finding(
                      i.value, 'line', true, null, tenure.limit_of('name_chars_max'), null),
                    case when i.again then 'role_twice' end)
-        ) t (trouble)
-       where t.trouble is not null
+        ) v (finding)
+       where v.finding is not null
       union all
-      select s.step, 7, i.n, 'type', 'needs', i.value, 'line', null, null, null
+      select s.step, 7, i.n, 'type', 'needs', i.n, 'line', null, null, null
         from subjects s
         cross join lateral jsonb_array_elements(
           case jsonb_typeof(s.value -> 'needs') when 'array' then s.value -> 'needs' else '[]' end)
@@ -207,26 +212,26 @@ begin
        where jsonb_typeof(i.value) <> 'string'
          and s.step > 0
       union all
-      select s.step, 14, 1, 'again', 'attempts_max', null, null, null, null, null
+      select s.step, 14, 1, 'retry_of_once', 'attempts_max', 0, null, null, null, null
         from subjects s
        where s.step > 0
          and s.value -> 'attempts_max' > '1'
          and coalesce(s.value ->> 'effects',
                case s.value ->> 'action_class' when 'read' then 'idempotent' else 'once' end) = 'once'
       union all
-      select s.step, 16, 0, 'lock', 'target_ref', to_jsonb(length(tenure.plan_lock_target(s.value))), null,
-             null, tenure.limit_of('lock_target_chars_max'), null
+      select s.step, 16, 0, 'lock_key_too_long', 'target_ref', 0, null, null,
+             tenure.limit_of('lock_target_chars_max'), null
         from subjects s
        where s.step > 0
          and length(tenure.plan_lock_target(s.value)) > tenure.limit_of('lock_target_chars_max')
       union all
-      select i.step, 17, 0, 'id_twice', 'id', to_jsonb(i.id), null, i.first, null, null
+      select i.step, 17, 0, 'id_twice', 'id', 0, null, null, null, null
         from ids i
        where i.step > i.first
     )
-    select t.trouble, t.step, t.field, t.item::integer, t.value, t.form, t.low, t.high, t.words
-      from troubles t
-     order by t.step, t.rank, t.item
+    select f.finding, f.step, f.field, f.item::integer, f.form, f.low, f.high, f.words
+      from findings f
+     order by f.step, f.rank, f.n
      limit 1;
 end
 $$;

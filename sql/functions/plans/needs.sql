@@ -44,11 +44,10 @@ declare
   v_step integer;
   v_next integer;
   -- The first need that cannot be met: its step, its place there, the step it names.
-  v_trouble integer[];
+  v_wrong integer[];
 begin
   if v_steps = 0 then
-    perform tenure.refuse('plan_invalid', 'steps has no step.',
-      'A plan of nothing would succeed without having done anything.', 'Add at least one step.');
+    perform tenure.plan_refuse('steps', 'no_steps');
   end if;
   with needs as materialized (
     select d.step, d.n, d.needed, d.again from tenure.plan_needs(p_plan) d
@@ -81,10 +80,15 @@ begin
          array_agg(s.needs_from order by s.step),
          array_agg(s.needed_by_from order by s.step),
          array_agg(s.step order by s.step) filter (where s.needs = 0)
-    into v_trouble, v_needs, v_needed_by, v_waiting, v_needs_from, v_needed_by_from, v_free
+    into v_wrong, v_needs, v_needed_by, v_waiting, v_needs_from, v_needed_by_from, v_free
     from starts s;
-  if v_trouble is not null then
-    perform tenure.plan_refuse_need(p_plan, v_trouble[1], v_trouble[2], v_trouble[3]);
+  if v_wrong is not null then
+    perform tenure.plan_refuse(format('steps[%s].needs[%s]', v_wrong[1] - 1, v_wrong[2] - 1),
+      case
+        when v_wrong[3] is null then 'step_unknown'
+        when v_wrong[3] = v_wrong[1] then 'needs_itself'
+        else 'step_twice'
+      end);
   end if;
   if v_needs is null then
     return;
@@ -106,31 +110,6 @@ begin
   if v_done < v_steps then
     perform tenure.plan_refuse_cycle(p_plan, v_needs, v_needs_from, v_waiting);
   end if;
-end
-$$;
-
--- Refuses one need, and says what is wrong with it. Never returns.
-create or replace function tenure.plan_refuse_need(
-  p_plan jsonb, p_step integer, p_n integer, p_needed integer)
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_place text := format('steps[%s].needs[%s]', p_step - 1, p_n - 1);
-  v_id text := tenure.plan_quoted(p_plan -> 'steps' -> (p_step - 1) -> 'needs' ->> (p_n - 1));
-begin
-  if p_needed is null then
-    perform tenure.refuse('plan_invalid',
-      format('%s names the step %s, which is not in the plan.', v_place, v_id),
-      'A step that needs it could never start.',
-      'Add that step, or take the need out.');
-  elsif p_needed = p_step then
-    perform tenure.refuse('plan_cycle', format('%s names the step itself.', v_place),
-      'It could never start.', 'Take the need out.');
-  end if;
-  perform tenure.refuse('plan_invalid', format('%s names the step %s a second time.', v_place, v_id),
-    'Once says it all.', 'Take one of them out.');
 end
 $$;
 
@@ -183,8 +162,7 @@ begin
       || format('… %s more …', cardinality(v_ids) - v_shown)
       || v_ids[cardinality(v_ids) - v_shown / 2 + 1:];
   end if;
-  perform tenure.refuse('plan_cycle',
-    format('steps[%s].needs[%s] closes a cycle: %s.', v_way[1] - 1, v_need, array_to_string(v_ids, ' → ')),
-    'An arrow reads "needs": none of these steps could ever start.', 'Take one of these needs out.');
+  perform tenure.plan_refuse(format('steps[%s].needs[%s]', v_way[1] - 1, v_need), 'cycle',
+    format('An arrow reads "needs": %s.', array_to_string(v_ids, ' → ')));
 end
 $$;

@@ -95,8 +95,8 @@ $$;
 -- The first thing in the document that no plan may have, whatever its fields are, in the order of reading:
 -- the names of an object come before its values. No row when the document is in order. p_marked says that
 -- the text went through tenure.plan_readable.
-create or replace function tenure.plan_document_trouble(p_document json, p_marked boolean)
-returns table (trouble text, at integer[], said text)
+create or replace function tenure.plan_document_finding(p_document json, p_marked boolean)
+returns table (finding text, at integer[])
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 set standard_conforming_strings = on
@@ -127,50 +127,50 @@ begin
        group by w.parent, w.name
       having count(*) > 1
     ),
-    troubles (trouble, at, rank, said) as (
-      select 'deep', w.at, w.at, null
+    findings (finding, at, rank) as (
+      select 'too_deep', w.at, w.at
         from walk w
        where w.form in ('object', 'array')
          and cardinality(w.at) = tenure.limit_of('plan_depth_max')
       union all
       -- Numbers of up to fifteen characters without an exponent always fit.
-      select 'number', w.at, w.at, w.value::text
+      select 'number_rounded', w.at, w.at
         from walk w
        where w.form = 'number'
          and (length(w.value::text) > 15 or w.value::text ~ '[eE]')
          and not tenure.is_plan_number(w.value::text)
       union all
-      select case when strpos(w.value::text, U&'\FFFF') > 0 then 'half' else 'nul' end,
-             w.at, w.at, null
+      select case when strpos(w.value::text, U&'\FFFF') > 0 then 'half_character' else 'nul_character' end,
+             w.at, w.at
         from walk w
        where p_marked
          and w.form = 'string'
          and w.value::text ~ U&'[\FFFE\FFFF]'
       union all
       -- An object with such a name cannot be read at all.
-      select 'half', w.parent, w.parent, null
+      select 'half_character', w.parent, w.parent
         from walk w
        where p_marked
          and strpos(w.name, U&'\FFFF') > 0
       union all
-      select 'nul', w.at, w.parent || array[0, w.n, 1], null
+      select 'nul_character', w.at, w.parent || array[0, w.n, 1]
         from walk w
        where p_marked
          and strpos(w.name, U&'\FFFE') > 0
       union all
-      select 'forbidden', w.at, w.parent || array[0, w.n, 2], null
+      select 'key_forbidden', w.at, w.parent || array[0, w.n, 2]
         from walk w
        where lower(translate(w.name, U&'\212A', 'k') collate "C") = any (array[
                'body', 'content', 'raw', 'vector', 'embedding', 'secret', 'token', 'password', 'ssn',
                'personal_data'])
           or starts_with(w.name, '$serde_json::private::')
       union all
-      select 'twice', t.parent || t.n, t.parent || array[0, t.n, 3], null
+      select 'name_twice', t.parent || t.n, t.parent || array[0, t.n, 3]
         from twice t
     )
-    select t.trouble, t.at, t.said
-      from troubles t
-     order by t.rank
+    select f.finding, f.at
+      from findings f
+     order by f.rank
      limit 1;
 end
 $$;
@@ -184,70 +184,34 @@ set standard_conforming_strings = on
 as $$
 declare
   v_document json;
-  v_why text;
-  v_bytes_max bigint := tenure.limit_of('plan_submitted_bytes_max');
-  v_marked boolean := p_text ~* '\\u(0000|d[89a-f])';
-  v_trouble record;
-  v_place text;
+  v_why      text;
+  v_bytes    bigint := tenure.limit_of('plan_submitted_bytes_max');
+  v_deep     text := format('At most %s objects and lists within each other are allowed.',
+    tenure.limit_of('plan_depth_max'));
+  v_marked   boolean := p_text ~* '\\u(0000|d[89a-f])';
+  v_found    record;
 begin
-  if octet_length(p_text) > v_bytes_max then
-    perform tenure.refuse('plan_too_large', format('The plan has %s bytes.', octet_length(p_text)),
-      format('At most %s bytes are allowed.', v_bytes_max),
-      'Make several plans of it, or pass data by reference.');
+  if octet_length(p_text) > v_bytes then
+    perform tenure.plan_refuse('The plan', 'too_large',
+      format('It has %s bytes; at most %s are allowed.', octet_length(p_text), v_bytes));
   end if;
   begin
     v_document := coalesce(p_text, '')::json;
   exception
     when statement_too_complex then
-      perform tenure.refuse('plan_too_large', 'The plan lies too deep.',
-        format('At most %s objects and lists within each other are allowed.',
-          tenure.limit_of('plan_depth_max')),
-        'Make several plans of it, or pass data by reference.');
+      perform tenure.plan_refuse('The plan', 'too_deep', v_deep);
     when invalid_text_representation then
       get stacked diagnostics v_why = pg_exception_detail;
-      perform tenure.refuse('plan_invalid', 'The plan is not valid JSON.', v_why,
-        'Mend the text at this place.');
+      perform tenure.plan_refuse('The plan', 'not_json', v_why);
   end;
   if v_marked then
     v_document := tenure.plan_readable(p_text)::json;
   end if;
-
-  select t.trouble, t.at, t.said into v_trouble
-    from tenure.plan_document_trouble(v_document, v_marked) t;
-  if not found then
-    return v_document;
+  select f.finding, f.at into v_found from tenure.plan_document_finding(v_document, v_marked) f;
+  if found then
+    perform tenure.plan_refuse(tenure.plan_place_at(v_document, v_found.at), v_found.finding,
+      case when v_found.finding = 'too_deep' then v_deep end);
   end if;
-  v_place := tenure.plan_place_at(v_document, v_trouble.at);
-  case v_trouble.trouble
-    when 'deep' then
-      perform tenure.refuse('plan_too_large', format('%s lies too deep.', v_place),
-        format('At most %s objects and lists within each other are allowed.',
-          tenure.limit_of('plan_depth_max')),
-        'Make several plans of it, or pass data by reference.');
-    when 'number' then
-      perform tenure.refuse('number_out_of_range',
-        format('%s is %s.', v_place, trim('"' from tenure.plan_quoted(v_trouble.said))),
-        'Numbers of a plan lie between -9007199254740991 and 9007199254740991, and are 0 only where that is '
-          'written: others would be rounded.',
-        'Write such a number as a text.');
-    when 'half' then
-      perform tenure.refuse('text_invalid', format('%s cannot be read as Unicode.', v_place),
-        'It holds one half of a character that is escaped in two.',
-        'Write the character itself, or both halves of its escape.');
-    when 'nul' then
-      perform tenure.refuse('text_invalid', format('%s holds a NUL character.', v_place),
-        'PostgreSQL cannot store it.', 'Remove the NUL character.');
-    when 'forbidden' then
-      perform tenure.refuse('payload_forbidden_key', format('%s is a forbidden key.', v_place),
-        'A plan is stored, shown and approved as it is written, never masked; these keys are refused: '
-        'body, content, raw, vector, embedding, secret, token, password, ssn, personal_data, and those that '
-        'begin with $serde_json::private::.',
-        'Pass a reference as payload_ref, and let the worker fetch what it needs; or rename the key if it '
-          'holds none.');
-    when 'twice' then
-      perform tenure.refuse('plan_invalid', format('%s stands there twice.', v_place),
-        'Of two equal names in one object nobody knows which one counts.', 'Take one of them out.');
-  end case;
-  return null;
+  return v_document;
 end
 $$;

@@ -1,4 +1,5 @@
-//! A plan that comes by SQL is read as Rust reads it: the same is accepted, the same is refused, with the same words.
+//! A plan that comes by SQL is read as Rust reads it: the same is accepted, the same is refused, with the same code and
+//! place. Rust words the refusal; SQL names the finding.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -50,18 +51,47 @@ async fn said(c: &Client, texts: &[String]) -> Vec<Option<Refusal>> {
         .collect()
 }
 
-/// Rust and SQL say the same. What only one of them can know is left out: where JSON breaks, and what a double makes of a fraction.
+/// The finding of a refusal by SQL, if it is at this place: `steps[3].needs[0]: step_unknown`.
+fn finding<'a>(sql: &'a Refusal, place: &str) -> Option<&'a str> {
+    let finding = sql.what.strip_prefix(place)?.strip_prefix(": ")?;
+    let is_word = finding.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    is_word.then_some(finding)
+}
+
+/// Rust and SQL refuse the same, with the same code and place.
 fn assert_alike(text: &str, sql: Option<&Refusal>) {
     let rust = Plan::read(text).err();
     let codes = (rust.as_ref().map(|it| it.code.as_ref()), sql.map(|it| it.code.as_ref()));
     assert_eq!(codes.0, codes.1, "{text}\n{rust:?}\n{sql:?}");
     let (Some(rust), Some(sql)) = (rust, sql) else { return };
-    if rust.why != "Expected is a whole number." {
-        assert_eq!(rust.what, sql.what, "{text}");
-    }
+    // What Rust says begins with the place and a space.
+    let places = rust.what.match_indices(' ').map(|(at, _)| &rust.what[..at]);
+    assert!(
+        places.into_iter().any(|place| finding(sql, place).is_some()),
+        "{text}\n{rust:?}\n{sql:?}"
+    );
     assert!(!sql.why.is_empty() && !sql.next.is_empty(), "{text}\n{sql:?}");
     let steers = |c: char| c.is_control() && c != '\n';
     assert!(!sql.to_string().contains(steers), "{text}\n{sql:?}");
+}
+
+/// Each finding has a code that exists, and the page of `plan_invalid` says what it means.
+#[tokio::test]
+async fn every_finding_is_explained() {
+    let db = Db::inert().await;
+    let c = db.client().await;
+    let unknown = "select count(*) from tenure.plan_findings() f
+                    where not exists (select from tenure.refusal_codes() c where c.code = f.code)";
+    assert_eq!(get::<i64>(&c, unknown, &[]).await, 0);
+    let page = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/errors/plan_invalid.md"
+    ))
+    .expect("a page");
+    for row in rows(&c, "select f.finding from tenure.plan_findings() f", &[]).await {
+        let finding: String = row.get(0);
+        assert!(page.contains(&format!("`{finding}`")), "{finding}");
+    }
 }
 
 /// Proves: S178, S187. Guards: D107.
@@ -79,8 +109,8 @@ async fn a_plan_that_rust_refuses_is_refused_by_sql_with_the_same_code_and_place
     for (row, sql) in refused.iter().zip(said(&c, &texts).await) {
         let sql = sql.unwrap_or_else(|| panic!("accepted: {row}"));
         assert_eq!(row["code"], sql.code.as_ref(), "{row}\n{sql}");
-        let rest = sql.what.strip_prefix(row["path"].as_str().expect("a place"));
-        assert!(rest.is_some_and(|rest| rest.starts_with(' ')), "{row}\n{sql}");
+        let place = row["path"].as_str().expect("a place");
+        assert!(finding(&sql, place).is_some(), "{row}\n{sql}");
         assert_alike(row["text"].as_str().expect("a text"), Some(&sql));
     }
 }
@@ -178,7 +208,7 @@ async fn a_number_that_jsonb_cannot_hold_is_refused_with_its_place() {
             1,
         );
         let told = raised(try_rows(&c, CHECK, &[&text]).await, "number_out_of_range");
-        assert!(told.starts_with("steps[0].payload.n is 0"), "{told}");
+        assert!(told.starts_with("steps[0].payload.n: number_rounded"), "{told}");
     }
 }
 
