@@ -1,9 +1,10 @@
 -- Dead letters: list, show, triage, replay.
 
--- Dead letters, newest first. p_before: only those moved before this time.
+-- Dead letters, newest first. The next page is after moved_at (p_before) and dead_letter_id (p_before_id) of
+-- the last one shown: jobs that died in one batch have one moved_at.
 create or replace function tenure.dead_letter_list(
   p_triage_status text default null, p_kind text default null, p_fingerprint text default null,
-  p_before timestamptz default null, p_limit integer default 50)
+  p_before timestamptz default null, p_limit integer default 50, p_before_id uuid default null)
 returns table (
   dead_letter_id uuid, job_id uuid, kind text, executor text, attempts integer, error_code text,
   error_class text, final_error text, fingerprint text, moved_at timestamptz, moved_by text,
@@ -28,7 +29,8 @@ begin
        and (p_triage_status is null or d.triage_status = p_triage_status)
        and (p_kind is null or d.kind = p_kind)
        and (p_fingerprint is null or d.fingerprint = p_fingerprint)
-       and (p_before is null or d.moved_at < p_before)
+       and (p_before is null
+         or d.moved_at <= p_before and (d.moved_at < p_before or d.dead_letter_id > p_before_id))
      order by d.moved_at desc, d.dead_letter_id
      limit p_limit;
 end

@@ -64,6 +64,9 @@ pub(crate) struct List {
     /// The next page: moved before this time, RFC 3339, or a time ago such as -2h
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     before: Option<String>,
+    /// With --before: also those of that time that come after this dead letter, the last of the previous page
+    #[arg(long, value_name = "ID", requires = "before")]
+    before_id: Option<Uuid>,
     /// How many at most
     #[arg(
         long,
@@ -147,6 +150,7 @@ impl List {
             kind: self.kind,
             fingerprint: self.fingerprint,
             before: before.map(|at| Timestamp::from_micros(at.as_microsecond())),
+            before_id: self.before_id,
             limit: Some(limit),
         };
         let rows = session
@@ -160,7 +164,10 @@ impl List {
         {
             let moved_at = json_of(&last.moved_at)?;
             let moved_at = moved_at.as_str().unwrap_or_default();
-            session.out.note(&format!("There may be more: --before {moved_at}"));
+            let id = last.dead_letter_id;
+            session
+                .out
+                .note(&format!("There may be more: --before {moved_at} --before-id {id}"));
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use tenure::store::dead_letters::{self, DeadLetter, DeadLetterFilter};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use uuid::Uuid;
 
 use super::Server;
 use super::auth::Caller;
@@ -40,6 +41,8 @@ struct ListQuery {
     /// Only those that moved here before.
     #[param(value_type = Option<String>, format = DateTime)]
     before: Option<RequestTime>,
+    /// With `before`, also those of that moment that come after this one: the last one of the previous page.
+    before_id: Option<Uuid>,
     /// At most so many.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<i32>,
@@ -64,6 +67,7 @@ async fn dead_letter_list(
         kind: query.kind,
         fingerprint: query.fingerprint,
         before: query.before.map(Into::into),
+        before_id: query.before_id,
         limit: query.limit,
     };
     let found = server.call(&caller, "dead_letter_list", async |client| {

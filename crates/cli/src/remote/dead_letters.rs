@@ -12,6 +12,7 @@ pub(crate) fn dead_letter_list(filter: &DeadLetterFilter) -> Request {
         kind,
         fingerprint,
         before,
+        before_id,
         limit,
     } = filter;
     Request::get(&["dead-letters"])
@@ -19,6 +20,7 @@ pub(crate) fn dead_letter_list(filter: &DeadLetterFilter) -> Request {
         .with("kind", kind.as_ref())
         .with("fingerprint", fingerprint.as_ref())
         .with("before", before.as_ref())
+        .with("before_id", before_id.as_ref())
         .with("limit", limit.as_ref())
         .part("/dead_letters")
 }

@@ -55,6 +55,8 @@ pub struct DeadLetterFilter {
     pub fingerprint: Option<String>,
     /// Only those that gave up before: the time of the last one of the page before.
     pub before: Option<Timestamp>,
+    /// With `before`, also those of that time that come after this one: the last one of the page before.
+    pub before_id: Option<Uuid>,
     /// At most so many.
     pub limit: Option<i32>,
 }
@@ -66,6 +68,7 @@ pub async fn dead_letter_list(client: &impl GenericClient, filter: &DeadLetterFi
         .maybe("p_kind", &filter.kind)
         .maybe("p_fingerprint", &filter.fingerprint)
         .maybe("p_before", &filter.before)
+        .maybe("p_before_id", &filter.before_id)
         .maybe("p_limit", &filter.limit)
         .rows(client)
         .await

@@ -417,3 +417,28 @@ async fn a_dead_letter_outlives_the_cleaning_of_its_job_and_its_partition() {
         "and goes by its own retention"
     );
 }
+
+/// Jobs that end in one batch die at one moment. No page may lose those that did not fit on the page before.
+#[tokio::test]
+async fn dead_letters_of_one_moment_are_all_on_some_page() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for _ in 0..5 {
+        dead(&c, "", "it broke").await;
+    }
+    run(&c, "update tenure.dead_letters set moved_at = '2026-01-02T03:04:05Z'").await;
+    let page = "select dead_letter_id, moved_at::text
+                  from tenure.dead_letter_list(p_limit => 2, p_before => $1::text::timestamptz, p_before_id => $2::text::uuid)";
+    let (mut before, mut before_id) = (None::<String>, None::<String>);
+    let mut seen = Vec::new();
+    for expected in [2, 2, 1, 0] {
+        let found = rows(&c, page, &[&before.as_deref(), &before_id.as_deref()]).await;
+        assert_eq!(found.len(), expected);
+        seen.extend(found.iter().map(|row| row.get::<_, Uuid>(0)));
+        if let Some(last) = found.last() {
+            (before_id, before) = (Some(last.get::<_, Uuid>(0).to_string()), Some(last.get(1)));
+        }
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 5, "each of them once");
+}
