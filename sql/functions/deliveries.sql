@@ -275,8 +275,9 @@ begin
     perform tenure.refuse('state_conflict', format('The delivery is %s.', v_found.state),
       'Only what is dead is sent once more.', 'Leave it: what waits goes out by itself.');
   end if;
-  -- It becomes the first of its queue. The previous first waits for it, unless it is being sent already.
-  update tenure.deliveries d set due = null
+  -- It becomes the first of its queue. The previous first waits for it, unless it is being sent already; the
+  -- late end of an attempt whose lease is over no longer counts, or both would be due.
+  update tenure.deliveries d set due = null, leased_until = null
    where d.subscription_id = v_found.subscription_id and d.subject = v_found.subject
      and d.state = 'waiting'
      and (d.leased_until is null or d.leased_until <= v_now);

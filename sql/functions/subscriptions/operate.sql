@@ -64,7 +64,8 @@ begin
          txid = v_at.txid,
          seq = v_at.seq
    where s.subscription_id = v_found.subscription_id;
-  if v_found.paused_at is not null or v_found.failures > 0 or p_from is not null then
+  if v_found.paused_at is not null or v_found.failures > 0 or v_found.refusals > 0
+     or p_from is not null then
     perform tenure.emit(v_now, v_caller.tenant_id, 'subscription.resumed', v_caller.principal,
       p_on_behalf_of, p_name, jsonb_strip_nulls(jsonb_build_object('from', p_from)));
   end if;

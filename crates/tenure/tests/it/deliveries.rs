@@ -280,3 +280,47 @@ async fn a_new_signing_key_is_shown_once_and_the_old_one_holds_for_a_day() {
         assert!(!all.contains(secret) && !kept.contains(secret));
     }
 }
+
+#[tokio::test]
+async fn a_resume_after_refusals_of_the_receiver_is_an_event() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    hook(&c).await;
+    enqueue(&c, "a").await;
+    until_lined_up(&c, 1).await;
+    let now = due(&c).await;
+    end(&c, now[0].0, 1, Some(503)).await;
+    let resumed = "select count(*) from tenure.events where kind = 'subscription.resumed'";
+    one(&c, "select tenure.subscription_resume('hook')", &[]).await;
+    assert_eq!(get::<i64>(&c, resumed, &[]).await, 1);
+    one(&c, "select tenure.subscription_resume('hook')", &[]).await;
+    assert_eq!(get::<i64>(&c, resumed, &[]).await, 1, "there was nothing to resume");
+}
+
+/// The lease of the one behind is over when the dead one is sent again: its late result must not make both due.
+#[tokio::test]
+async fn a_delivery_sent_again_is_alone_at_the_head_of_its_line() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    hook(&c).await;
+    let job = enqueue(&c, "a").await;
+    one(&c, "select tenure.job_cancel($1, 'never mind')", &[&job]).await;
+    until_lined_up(&c, 2).await;
+    let mut first = Uuid::nil();
+    for attempt in 1..=10 {
+        first = due(&c).await[0].0;
+        end(&c, first, attempt, None).await;
+        db.advance("27 hours").await;
+    }
+    let second = due(&c).await[0].0;
+    assert_ne!(first, second, "the first one is dead");
+    db.advance("61 seconds").await;
+    one(&c, "select tenure.delivery_retry($1)", &[&first]).await;
+    assert_eq!(end(&c, second, 1, Some(503)).await, 0, "that attempt is over");
+    let now = due(&c).await;
+    assert_eq!((now.len(), now[0].0), (1, first));
+    db.advance("30 seconds").await;
+    assert!(due(&c).await.is_empty(), "the second waits for the first");
+    end(&c, first, 1, Some(200)).await;
+    assert_eq!(due(&c).await[0].0, second);
+}
