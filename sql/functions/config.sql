@@ -246,15 +246,16 @@ begin
   if tenure.is_governed_key(p_key) then
     perform tenure.refuse_agent(v_caller);
     return tenure.governance_change(v_caller, 'config', p_key,
-      case when p_value is null then 'delete' else 'set' end, p_value);
+      case when p_value is null then 'delete' else 'set' end, p_value, p_on_behalf_of);
   end if;
   return tenure.config_write(v_tenant, v_now, v_caller.principal, p_on_behalf_of, p_key, p_value);
 end
 $$;
 
--- Writes a setting that was checked, and emits config.changed.
+-- Writes a setting that was checked, and emits config.changed. p_approval names the approved change, if any.
 create or replace function tenure.config_write(
-  p_tenant_id integer, p_now timestamptz, p_author text, p_on_behalf_of text, p_key text, p_value jsonb)
+  p_tenant_id integer, p_now timestamptz, p_author text, p_on_behalf_of text, p_key text, p_value jsonb,
+  p_approval jsonb default '{}')
 returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -276,7 +277,8 @@ begin
   end if;
   perform tenure.tunings_refresh(p_tenant_id);
   perform tenure.emit(p_now, p_tenant_id, 'config.changed', p_author, p_on_behalf_of, p_key,
-    jsonb_build_object('key', p_key, 'old', v_old, 'new', tenure.setting(p_tenant_id, p_key)));
+    jsonb_build_object('key', p_key, 'old', v_old, 'new', tenure.setting(p_tenant_id, p_key))
+      || p_approval);
   return jsonb_build_object('key', p_key, 'old', v_old, 'value', tenure.setting(p_tenant_id, p_key));
 end
 $$;

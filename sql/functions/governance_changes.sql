@@ -64,7 +64,8 @@ $$;
 -- Makes a change at once, or proposes it to a second admin where the tenant requires one. Answers the
 -- result, or the pending change. The calling function has checked p_new.
 create or replace function tenure.governance_change(
-  p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb) returns jsonb
+  p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb,
+  p_on_behalf_of text default null) returns jsonb
 language plpgsql
 as $$
 declare
@@ -90,15 +91,21 @@ begin
       format('See tenure.%s_list().', p_subject));
   end if;
   if not tenure.governance_needs_approval(v_tenant) then
-    return tenure.governance_apply(v_tenant, v_now, p_caller.principal,
-      p_subject, p_name, p_operation, p_new, null);
+    v_row.tenant_id := v_tenant;
+    v_row.subject := p_subject;
+    v_row.name := p_name;
+    v_row.operation := p_operation;
+    v_row.new := p_new;
+    v_row.proposed_by := p_caller.principal;
+    v_row.on_behalf_of := p_on_behalf_of;
+    return tenure.governance_apply(v_row, v_now);
   end if;
   insert into tenure.governance_changes (change_id, tenant_id, subject, name, operation, old, new,
-    proposed_at, proposed_by, proposed_makers, proposed_means)
+    proposed_at, proposed_by, proposed_makers, proposed_means, on_behalf_of)
   values (tenure.new_id(v_now), v_tenant, p_subject, p_name, p_operation, v_old, p_new,
-    v_now, p_caller.principal, tenure.makers_now(p_caller), tenure.means_makers(p_caller))
+    v_now, p_caller.principal, tenure.makers_now(p_caller), tenure.means_makers(p_caller), p_on_behalf_of)
   returning * into v_row;
-  perform tenure.emit(v_now, v_tenant, 'governance.change_proposed', p_caller.principal, null,
+  perform tenure.emit(v_now, v_tenant, 'governance.change_proposed', p_caller.principal, p_on_behalf_of,
     v_row.change_id::text, jsonb_build_object(
       'change_id', v_row.change_id,
       'subject', p_subject,
@@ -108,73 +115,73 @@ begin
       'new', p_new));
   return jsonb_build_object('pending', true)
     || (to_jsonb(v_row) - array[
-      'tenant_id', 'proposed_makers', 'proposed_means', 'decided_at', 'decided_by', 'decided_makers',
-      'auth_method', 'comment']);
+      'tenant_id', 'proposed_makers', 'proposed_means', 'on_behalf_of', 'decided_at', 'decided_by',
+      'decided_makers', 'auth_method', 'comment']);
 end
 $$;
 
--- Puts a change into force and emits its event. p_change is the approved change, null where none was needed;
--- the events of actions, rules and target types name it, with author, old and new content.
+-- Puts a change into force and emits its event. The event names the change and its approver, unless the
+-- change needed no approval and so has no change_id.
 create or replace function tenure.governance_apply(
-  p_tenant_id integer, p_now timestamptz, p_author text, p_subject text, p_name text, p_operation text,
-  p_new jsonb, p_change tenure.governance_changes) returns jsonb
+  p_change tenure.governance_changes, p_now timestamptz) returns jsonb
 language plpgsql
 as $$
 declare
-  v_old jsonb := tenure.governance_content(p_tenant_id, p_subject, p_name);
-  v_new jsonb;
+  v_tenant   integer := p_change.tenant_id;
+  v_name     text := p_change.name;
+  v_author   text := p_change.proposed_by;
+  v_approval jsonb := case
+    when p_change.change_id is null then '{}'
+    else jsonb_build_object('change_id', p_change.change_id, 'approved_by', p_change.decided_by)
+  end;
+  v_old      jsonb := tenure.governance_content(v_tenant, p_change.subject, v_name);
+  v_new      jsonb;
 begin
-  if p_subject = 'config' then
-    return tenure.config_write(p_tenant_id, p_now, p_author, null, p_name, p_new);
-  elsif p_subject = 'kind' then
-    perform tenure.kind_write(p_tenant_id, p_now, p_author, null, p_name, p_new);
-    return tenure.governance_content(p_tenant_id, p_subject, p_name);
-  elsif p_operation = 'delete' then
-    if p_subject = 'target_type' then
-      perform tenure.check_target_type_unused(p_tenant_id, p_name, 'exact');
-    end if;
-    delete from tenure.actions a
-     where p_subject = 'action'
-       and a.tenant_id = p_tenant_id
-       and a.name = p_name;
-    delete from tenure.approval_rules r
-     where p_subject = 'approval_rule'
-       and r.tenant_id = p_tenant_id
-       and r.name = p_name;
-    delete from tenure.target_types t
-     where p_subject = 'target_type'
-       and t.tenant_id = p_tenant_id
-       and t.name = p_name;
-  elsif p_subject = 'action' then
-    perform tenure.action_write(p_tenant_id, p_now, p_author, p_name, p_new);
-  elsif p_subject = 'approval_rule' then
-    perform tenure.approval_rule_write(p_tenant_id, p_now, p_author, p_name, p_new);
+  if p_change.subject = 'config' then
+    return tenure.config_write(v_tenant, p_now, v_author, p_change.on_behalf_of, v_name, p_change.new,
+      v_approval);
+  elsif p_change.subject = 'kind' then
+    perform tenure.kind_write(v_tenant, p_now, v_author, p_change.on_behalf_of, v_name, p_change.new,
+      v_approval);
+    return tenure.governance_content(v_tenant, 'kind', v_name);
+  elsif p_change.operation = 'delete' then
+    perform tenure.governance_remove(v_tenant, p_change.subject, v_name);
+  elsif p_change.subject = 'action' then
+    perform tenure.action_write(v_tenant, p_now, v_author, v_name, p_change.new);
+  elsif p_change.subject = 'approval_rule' then
+    perform tenure.approval_rule_write(v_tenant, p_now, v_author, v_name, p_change.new);
   else
-    perform tenure.target_type_write(p_tenant_id, p_now, p_author, p_name, p_new);
+    perform tenure.target_type_write(v_tenant, p_now, v_author, v_name, p_change.new);
   end if;
-  v_new := tenure.governance_content(p_tenant_id, p_subject, p_name);
-  perform tenure.emit(p_now, p_tenant_id,
-    case
-      when p_operation = 'set' then
-        case p_subject
-          when 'action' then 'action.set'
-          when 'approval_rule' then 'approval.rule_set'
-          else 'target_type.set'
-        end
-      else
-        case p_subject
-          when 'action' then 'action.deleted'
-          when 'approval_rule' then 'approval.rule_deleted'
-          else 'target_type.deleted'
-        end
-    end,
-    p_author, null, p_name,
-    jsonb_build_object('name', p_name, 'author', p_author, 'old', v_old, 'new', v_new)
-      || case
-        when p_change.change_id is null then '{}'
-        else jsonb_build_object('change_id', p_change.change_id, 'approved_by', p_change.decided_by)
-      end);
-  return coalesce(v_new, jsonb_build_object('name', p_name, 'deleted', true));
+  v_new := tenure.governance_content(v_tenant, p_change.subject, v_name);
+  perform tenure.emit(p_now, v_tenant,
+    case p_change.subject
+      when 'action' then 'action.'
+      when 'approval_rule' then 'approval.rule_'
+      else 'target_type.'
+    end
+    || case p_change.operation when 'set' then 'set' else 'deleted' end,
+    v_author, p_change.on_behalf_of, v_name,
+    jsonb_build_object('name', v_name, 'author', v_author, 'old', v_old, 'new', v_new) || v_approval);
+  return coalesce(v_new, jsonb_build_object('name', v_name, 'deleted', true));
+end
+$$;
+
+-- Deletes an action, a rule or a target type. Refuses a target type that unfinished steps or locks use.
+create or replace function tenure.governance_remove(p_tenant_id integer, p_subject text, p_name text)
+returns void
+language plpgsql
+as $$
+begin
+  case p_subject
+    when 'action' then
+      delete from tenure.actions a where a.tenant_id = p_tenant_id and a.name = p_name;
+    when 'approval_rule' then
+      delete from tenure.approval_rules r where r.tenant_id = p_tenant_id and r.name = p_name;
+    when 'target_type' then
+      perform tenure.check_target_type_unused(p_tenant_id, p_name, 'exact');
+      delete from tenure.target_types t where t.tenant_id = p_tenant_id and t.name = p_name;
+  end case;
 end
 $$;
 
@@ -310,10 +317,10 @@ begin
       'comment', v_comment,
       'auth_method', v_row.auth_method));
   if v_state = 'approved' then
-    perform tenure.governance_apply(v_tenant, v_now, v_row.proposed_by,
-      v_row.subject, v_row.name, v_row.operation, v_row.new, v_row);
+    perform tenure.governance_apply(v_row, v_now);
   end if;
-  return to_jsonb(v_row) - array['tenant_id', 'proposed_makers', 'proposed_means', 'decided_makers'];
+  return to_jsonb(v_row)
+    - array['tenant_id', 'proposed_makers', 'proposed_means', 'on_behalf_of', 'decided_makers'];
 end
 $$;
 

@@ -192,7 +192,7 @@ begin
   if tenure.check_governing(v_caller, p_policy -> 'only_by_plan', coalesce(v_old.only_by_plan, false))
      and tenure.governance_needs_approval(v_caller.tenant_id) then
     perform tenure.kind_merge(v_caller.tenant_id, v_old, p_policy);
-    return tenure.governance_change(v_caller, 'kind', p_kind, 'set', p_policy);
+    return tenure.governance_change(v_caller, 'kind', p_kind, 'set', p_policy, p_on_behalf_of);
   end if;
   perform tenure.kind_write(v_caller.tenant_id, tenure.now(), v_caller.principal, p_on_behalf_of, p_kind,
     p_policy);
@@ -200,9 +200,10 @@ begin
 end
 $$;
 
--- Puts a policy into force. Callers check p_policy with tenure.check_kind_policy first.
+-- Puts a policy into force. Callers check p_policy with tenure.check_kind_policy first. p_approval names the
+-- approved change, if any.
 create or replace function tenure.kind_write(p_tenant_id integer, p_now timestamptz, p_author text,
-  p_on_behalf_of text, p_kind text, p_policy jsonb) returns void
+  p_on_behalf_of text, p_kind text, p_policy jsonb, p_approval jsonb default '{}') returns void
 language plpgsql
 as $$
 declare
@@ -266,10 +267,10 @@ begin
     perform tenure.emit(p_now, p_tenant_id,
       case when v_new.only_by_plan then 'kind.governed' else 'kind.ungoverned' end,
       p_author, p_on_behalf_of, p_kind,
-      jsonb_build_object('kind', p_kind, 'only_by_plan', v_new.only_by_plan));
+      jsonb_build_object('kind', p_kind, 'only_by_plan', v_new.only_by_plan) || p_approval);
   end if;
   perform tenure.emit(p_now, p_tenant_id, 'kind.changed', p_author, p_on_behalf_of, p_kind,
-    jsonb_build_object('kind', p_kind, 'set', p_policy));
+    jsonb_build_object('kind', p_kind, 'set', p_policy) || p_approval);
 end
 $$;
 -- Whether the value changes only_by_plan. Refuses a value that is not boolean or null, and a change by an

@@ -381,3 +381,48 @@ async fn a_setting_of_the_installation_needs_a_second_admin_as_soon_as_one_tenan
     let own: i64 = get(&c, "select count(*) from tenure.governance_change_list()", &[]).await;
     assert_eq!(own, 0, "it is not a change of the tenant");
 }
+
+/// Events of governed settings and kinds name the change, its approver, and for whom it was made.
+#[tokio::test]
+async fn the_event_of_a_governed_setting_or_kind_names_its_change() {
+    let (_db, c) = people().await;
+    let told = async |kind: &str| -> (Option<String>, Value) {
+        let sql = "select e.on_behalf_of, e.data from tenure.events e where e.kind = $1 order by e.seq desc limit 1";
+        let found = rows(&c, sql, &[&kind]).await;
+        (found[0].get(0), found[0].get(1))
+    };
+    act(&c, "eve").await;
+    let at_once = "select tenure.config_set('executions.targets.strict', 'true', 'rob')";
+    one(&c, at_once, &[]).await;
+    let (whom, data) = told("config.changed").await;
+    assert_eq!(whom.as_deref(), Some("rob"));
+    assert!(data.get("change_id").is_none(), "{data}");
+
+    guarded(&c).await;
+    for (change, kind) in [
+        (
+            "select tenure.config_set('executions.targets.strict', 'false', 'rob')",
+            "config.changed",
+        ),
+        (
+            r#"select tenure.kind_set('pay', '{"only_by_plan": true}', 'rob')"#,
+            "kind.changed",
+        ),
+        (
+            r#"select tenure.kind_set('pay', '{"only_by_plan": false}', 'rob')"#,
+            "kind.ungoverned",
+        ),
+    ] {
+        act(&c, "eve").await;
+        let asked = one(&c, change, &[]).await;
+        assert_eq!(asked["pending"], true, "{asked}");
+        assert_eq!(told("governance.change_proposed").await.0.as_deref(), Some("rob"));
+        decide(&c, "pam", id(&asked, "change_id"), "approve", None).await;
+        let (whom, data) = told(kind).await;
+        assert_eq!(
+            (whom.as_deref(), &data["change_id"], &data["approved_by"]),
+            (Some("rob"), &asked["change_id"], &json!("pam")),
+            "{kind}: {data}"
+        );
+    }
+}

@@ -1,0 +1,21 @@
+-- For whom a change of governance was proposed: its events name them, as those of other changes do.
+alter table tenure.governance_changes add column on_behalf_of text;
+
+create or replace function tenure.governance_changes_move() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if old.state <> 'pending'
+     or (old.change_id, old.tenant_id, old.subject, old.name, old.operation, old.old, old.new,
+         old.proposed_at, old.proposed_by, old.proposed_makers, old.proposed_means, old.on_behalf_of)
+       is distinct from
+        (new.change_id, new.tenant_id, new.subject, new.name, new.operation, new.old, new.new,
+         new.proposed_at, new.proposed_by, new.proposed_makers, new.proposed_means, new.on_behalf_of) then
+    raise exception using errcode = 'TN014', message = format('Change %s is %s and cannot be changed.',
+      old.change_id, old.state),
+      detail = 'A proposal is decided once; its content never changes.', hint = 'Propose another change.';
+  end if;
+  return new;
+end
+$$;
