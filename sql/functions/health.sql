@@ -78,7 +78,7 @@ begin
                'last_vacuum', greatest(s.last_vacuum, s.last_autovacuum)))
         from pg_stat_all_tables s
        where s.schemaname = 'tenure'
-         and s.relname in ('ready', 'delayed', 'active', 'leases', 'idempotency')),
+         and s.relname in ('ready', 'delayed', 'active', 'leases', 'offers', 'idempotency')),
     'oldest_transaction_seconds', (
       select coalesce(max(extract(epoch from clock_timestamp() - a.xact_start)), 0)
         from pg_stat_activity a

@@ -205,6 +205,10 @@ begin
     perform tenure.refuse('name_blank', 'A list of the binding has an empty place.',
       'Nobody can say what it would allow.', 'Leave it out.');
   end if;
+  perform tenure.check_number('The number of kinds or executors',
+    coalesce(greatest(cardinality(p_executors), cardinality(p_kinds)), 0), 0,
+    tenure.limit_of('key_rights_max'));
+  perform tenure.check_name('kind', x.name) from unnest(p_kinds) x (name);
   perform tenure.check_executor(x.name) from unnest(p_executors) x (name);
   perform tenure.check_word('value_unknown', 'payload access', p_payload_access, array['safe', 'restricted']);
   if p_tenant is not null then

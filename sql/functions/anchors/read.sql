@@ -107,9 +107,10 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_now   timestamptz := tenure.now();
-  v_last  tenure.anchors;
-  v_whole boolean := tenure.acts_as('tenure_operator')
+  v_now    timestamptz := tenure.now();
+  v_tenant integer := tenure.current_tenant();
+  v_last   tenure.anchors;
+  v_whole  boolean := tenure.acts_as('tenure_operator')
                      or tenure.acts_as('tenure_admin')
                      or tenure.is_trusted();
 begin
@@ -120,10 +121,14 @@ begin
     'at', v_last.at,
     'waiting', (
       select count(*)
-        from (select from tenure.anchor_pending p limit tenure.limit_of('counted_rows_max')) p),
+        from (select
+                from tenure.anchor_pending p
+               where v_tenant is null or p.tenant_id = v_tenant
+               limit tenure.limit_of('counted_rows_max')) p),
     'waiting_seconds', (
       select greatest(0, coalesce(extract(epoch from v_now - min(p.seen_at)), 0))
-        from tenure.anchor_pending p),
+        from tenure.anchor_pending p
+       where v_tenant is null or p.tenant_id = v_tenant),
     'key', (
       select jsonb_build_object('key_id', k.key_id, 'kept', k.kept)
         from tenure.evidence_key_list() k

@@ -42,6 +42,7 @@ declare
   v_now    timestamptz := tenure.now();
   v_signs  tenure.evidence_keys;
 begin
+  perform tenure.check_every_tenant();
   perform tenure.check_evidence_key(p_key_id, p_public_key);
   if (octet_length(p_secret_key) between 32 and 4096) is not true then
     perform tenure.refuse('value_unknown', 'The secret key has a wrong length.',

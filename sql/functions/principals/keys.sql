@@ -21,6 +21,9 @@ declare
   v_home      integer := tenure.principal_home(v_caller);
   v_key_id    uuid := gen_random_uuid();
   v_principal record;
+  -- A role that is named twice counts once.
+  v_roles     text[] := array(
+    select r.role from unnest(p_roles) with ordinality r (role, n) group by r.role order by min(r.n));
 begin
   perform tenure.refuse_agent(v_caller);
   select p.principal_id, p.kind into v_principal
@@ -84,7 +87,7 @@ begin
   insert into tenure.keys (key_id, tenant_id, principal_id, prefix, hash, roles, approver_level, executors,
     kinds, payload_access, note, created_at, created_by, makers, expires_at)
   values (v_key_id, v_home, v_principal.principal_id, p_prefix, tenure.keyed_hash(p_digest),
-    array(select distinct r.role from unnest(p_roles) r (role) order by 1), p_approver_level, p_executors,
+    array(select r.role from unnest(v_roles) r (role) order by 1), p_approver_level, p_executors,
     p_kinds, p_payload_access, coalesce(p_note, ''), v_now, v_caller.principal, tenure.makers_now(v_caller),
     p_expires_at)
   on conflict (prefix) do nothing;
@@ -93,11 +96,11 @@ begin
       'A prefix names one key.', 'Make another key.');
   end if;
   perform tenure.emit(v_now, v_home, 'key.created', v_caller.principal, null, p_prefix,
-    jsonb_build_object('prefix', p_prefix, 'principal', p_principal, 'roles', p_roles,
+    jsonb_build_object('prefix', p_prefix, 'principal', p_principal, 'roles', v_roles,
       'approver_level', p_approver_level, 'executors', p_executors, 'kinds', p_kinds,
       'payload_access', p_payload_access, 'expires_at', p_expires_at));
   return jsonb_build_object('prefix', p_prefix, 'principal', p_principal, 'kind', v_principal.kind,
-    'roles', p_roles, 'approver_level', p_approver_level, 'executors', p_executors, 'kinds', p_kinds,
+    'roles', v_roles, 'approver_level', p_approver_level, 'executors', p_executors, 'kinds', p_kinds,
     'payload_access', p_payload_access, 'created_at', v_now, 'expires_at', p_expires_at);
 end
 $$;

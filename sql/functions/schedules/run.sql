@@ -75,7 +75,8 @@ declare
   v_caller   tenure.caller_identity := tenure.caller();
   v_now      timestamptz := tenure.now();
   v_schedule tenure.schedules;
-  v_lane     integer;
+  v_executor text;
+  v_lanes    integer[];
   v_count    integer;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
@@ -100,8 +101,17 @@ begin
       'Name the moments of slots in the past.');
   end if;
   v_schedule := tenure.schedule_locked(v_caller.tenant_id, p_name);
-  v_lane := tenure.lane_ensure(v_caller, v_schedule.kind, v_schedule.executor);
-  perform tenure.check_enqueue_rights(v_caller, array[v_lane]);
+  if p_mode = 'apply' then
+    v_lanes := array[tenure.lane_ensure(v_caller, v_schedule.kind, v_schedule.executor)];
+  else
+    -- A dry run makes no lane.
+    v_executor := tenure.lane_check(v_caller, v_schedule.kind, v_schedule.executor);
+    v_lanes := array(
+      select l.lane
+        from tenure.lanes l
+       where l.tenant_id = v_caller.tenant_id and l.kind = v_schedule.kind and l.executor = v_executor);
+  end if;
+  perform tenure.check_enqueue_rights(v_caller, v_lanes);
   return query
     with asked as (
       select t.at, p.slot_id, p.state, p.due_at, p.slot_id is null or p.state = 'skipped' as is_free

@@ -228,6 +228,9 @@ async fn a_key_that_was_followed_by_another_does_not_sign_again() {
     let db = Db::open().await;
     let c = db.client().await;
     let add = "select tenure.evidence_key_add(left(encode(sha256(sha256($1::text::bytea)), 'hex'), 16), sha256($1::text::bytea), sha256('s'))";
+    let within = one(&c, add, &[&"one"]).await;
+    refused(&within, "not_permitted"); // The key signs for all tenants.
+    run(&c, "set tenure.tenant = '*'").await;
     for (key, refusal) in [
         ("one", None),
         ("one", None),

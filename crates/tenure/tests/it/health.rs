@@ -96,7 +96,7 @@ async fn the_doctor_sees_a_clock_that_is_not_the_servers() {
     let c = db.client().await;
     let well = one(&c, "select tenure.doctor()", &[]).await;
     assert_eq!(well["clock_replaced"], false);
-    for table in ["ready", "delayed", "active", "leases", "idempotency"] {
+    for table in ["ready", "delayed", "active", "leases", "offers", "idempotency"] {
         assert!(well["hot_tables"][table]["bytes"].is_number(), "{table}: {well}");
     }
     assert!(

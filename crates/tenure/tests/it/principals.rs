@@ -1,5 +1,6 @@
 //! Principals and their keys: whoever acts for a key has its tenant and its rights, and nothing else.
 
+use serde_json::{Value, json};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -375,4 +376,21 @@ async fn only_what_came_over_http_says_so() {
     run(&server, "commit").await;
     let via: String = get(&c, "select via from tenure.events where via is not null", &[]).await;
     assert_eq!(via, "GET /x 127.0.0.1");
+}
+
+#[tokio::test]
+async fn a_role_that_is_named_twice_is_shown_once() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    one(&c, "select tenure.principal_create('ann', 'human')", &[]).await;
+    let make = format!("select tenure.key_create('ann', 'twice111', {SECRET}, array['worker', 'viewer', 'worker'])");
+    let made = one(&c, &make, &[]).await;
+    assert_eq!(made["roles"], json!(["worker", "viewer"]));
+    let event: Value = get(
+        &c,
+        "select e.data from tenure.events e where e.kind = 'key.created'",
+        &[],
+    )
+    .await;
+    assert_eq!(event["roles"], made["roles"]);
 }

@@ -210,6 +210,23 @@ async fn a_backfill_runs_what_was_missed_dry_first_and_staggered() {
     assert!(again.iter().all(|it| it.verdict == "stands"), "{again:?}");
 }
 
+/// The kind may have another executor since its schedule was made: a dry run does not make the lane for it.
+#[tokio::test]
+async fn a_dry_run_of_a_backfill_makes_no_lane() {
+    let (_db, c) = on_the_hour().await;
+    let spec = json!({"every_seconds": 60, "kind": "moved"});
+    one(&c, "select tenure.schedule_create('m', $1)", &[&spec]).await;
+    let policy = "select tenure.kind_set('moved', jsonb_build_object('executor', (
+        select min(e.name) from tenure.executors e where e.role = 'executor' and e.name <> 'external_worker')))";
+    one(&c, policy, &[]).await;
+    let lanes = "select count(*) from tenure.lanes where kind = 'moved'";
+    let backfill = "select count(*) from tenure.schedule_backfill('m', array[date_trunc('minute', tenure.now()) - interval '1 hour'], $1)";
+    assert_eq!(get::<i64>(&c, backfill, &[&"dry_run"]).await, 1);
+    assert_eq!(get::<i64>(&c, lanes, &[]).await, 1);
+    assert_eq!(get::<i64>(&c, backfill, &[&"apply"]).await, 1);
+    assert_eq!(get::<i64>(&c, lanes, &[]).await, 2);
+}
+
 #[tokio::test]
 async fn a_backfill_is_bounded_and_of_the_past() {
     let (_db, c) = on_the_hour().await;

@@ -209,3 +209,23 @@ async fn a_server_that_names_no_tenant_gets_a_refusal_and_never_a_broken_call() 
         run(&server, "rollback").await;
     }
 }
+
+/// A binding has as many kinds and executors as a key may have, and names that are names.
+#[tokio::test]
+async fn the_lists_of_a_binding_are_bounded() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    for (kinds, code) in [
+        (
+            "array(select 'k' || n from generate_series(1, 101) n)",
+            "number_out_of_range",
+        ),
+        ("array[' ']", "name_blank"),
+        ("array[repeat('k', 201)]", "name_invalid"),
+    ] {
+        let bind = format!("select tenure.login_bind('somebody', p_kinds => {kinds})");
+        refused(&one(&c, &bind, &[]).await, code);
+    }
+    let most = "select tenure.login_bind('somebody', p_kinds => array(select 'k' || n from generate_series(1, 100) n))";
+    assert_eq!(one(&c, most, &[]).await["login"], "somebody");
+}
