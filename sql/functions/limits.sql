@@ -19,14 +19,20 @@ as $$
     when 'shown_bytes_max'         then 65536
     when 'lease_seconds_max'       then 86400
     when 'attempts_max'            then 1000
+    when 'backoff_seconds_max'     then 604800
     when 'schedule_ahead_days_max' then 30
     when 'claim_lanes_max'         then 64
     when 'affinity_window_rows'    then 200
+    when 'promote_rows_min'        then 100
+    when 'hint_seconds_max'        then 1
+    when 'hint_alone_seconds_max'  then 60
+    when 'hint_overlap_ms'         then 500
     when 'lookup_rounds_max'       then 8
     when 'id_skew_seconds_max'     then 86400
     when 'list_rows_max'           then 1000
     when 'concurrency_max'         then 100000
     when 'offer_seconds_max'       then 60
+    when 'notification_bytes_max'  then 7999
     when 'key_rights_max'          then 100
     when 'event_kinds_max'         then 32
     when 'subscription_depth_max'  then 64

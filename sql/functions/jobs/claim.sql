@@ -167,25 +167,3 @@ begin
   return null;
 end
 $$;
-
--- The jobs at the head of a lane that have the affinity key, looked for within affinity_window_rows only, and
--- the rank and due time of the last of them.
-create or replace function tenure.lane_preferred(
-  p_lane integer, p_affinity_key text, out ids uuid[], out last_rank smallint, out last_due timestamptz)
-language plpgsql stable
-as $$
-begin
-  select array_agg(n.job_id),
-         (array_agg(n.rank order by n.rank desc, n.due desc))[1],
-         (array_agg(n.due order by n.rank desc, n.due desc))[1]
-    into ids, last_rank, last_due
-    from (
-      select r.job_id, r.rank, r.due
-        from tenure.ready r
-       where r.lane = p_lane
-       order by r.rank, r.due, r.job_id
-       limit tenure.limit_of('affinity_window_rows')) n
-    cross join lateral (select j.affinity_key from tenure.jobs j where j.job_id = n.job_id limit 1) j
-   where j.affinity_key = p_affinity_key;
-end
-$$;

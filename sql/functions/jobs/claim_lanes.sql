@@ -8,12 +8,11 @@
 create or replace function tenure.claim_lanes(
   p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[],
   p_lease_seconds integer, p_also_paused boolean,
-  p_lanes integer[] default null, p_lanes_max integer default null,
-  out lanes integer[], out lease_seconds integer[], out limits integer[], out kinds text[],
-  out executors text[], out stepped boolean[], out more boolean)
+  p_lanes integer[] default null, p_lanes_max integer default null) returns tenure.claim_terms
 language plpgsql stable
 as $$
 declare
+  v_terms   tenure.claim_terms;
   v_longest integer := greatest(p_tuning.lease_seconds, p_tuning.lease_seconds_max);
   v_kinds   text[] := coalesce(p_kinds, p_caller.kinds);
 begin
@@ -26,7 +25,8 @@ begin
            array_agg(x.executor) filter (where x.fits),
            array_agg(x.stepped) filter (where x.fits),
            count(*) >= p_lanes_max
-      into lanes, lease_seconds, limits, kinds, executors, stepped, more
+      into v_terms.lanes, v_terms.lease_seconds, v_terms.limits, v_terms.kinds, v_terms.executors,
+           v_terms.stepped, v_terms.more
       from (
         select l.lane,
                -- Steps have the lease of their policy, whatever the worker asks for.
@@ -66,11 +66,12 @@ begin
                and k.kind = l.kind
              limit 1) k on true
          order by l.lane) x;
-    return;
+    return v_terms;
   end if;
   select array_agg(x.lane), array_agg(x.lease_seconds), array_agg(x.concurrency_max), array_agg(x.kind),
          array_agg(x.executor), array_agg(x.stepped)
-    into lanes, lease_seconds, limits, kinds, executors, stepped
+    into v_terms.lanes, v_terms.lease_seconds, v_terms.limits, v_terms.kinds, v_terms.executors,
+         v_terms.stepped
     from (
       select l.lane,
              least(
@@ -95,24 +96,30 @@ begin
          and (p_caller.executors is null or l.executor = any (p_caller.executors))
          and (p_caller.kinds is null or l.kind = any (p_caller.kinds))
        order by l.lane) x;
-  more := false;
+  v_terms.more := false;
+  return v_terms;
 end
 $$;
 
 -- How many more jobs of a limited kind may be held. Locks the kind: claims of it take turns until they
 -- commit, so that none counts while another is about to hold more. When another transaction keeps the lock
 -- for longer than lock_timeout, the result is 0, and the claim goes on without this kind.
+--
+-- A claim in flight when the limit was set did not see it: its jobs count from its commit on, so that the
+-- kind may be above its limit until some of them end. They have no mark. The leases tell that there are such
+-- jobs, and then every held job of the kind is counted instead of the marked ones.
 create or replace function tenure.kind_room(p_tenant_id integer, p_kind text) returns integer
 language plpgsql
 set lock_timeout = '100ms'
 as $$
 declare
+  v_most  integer;
   v_lanes integer[];
-  v_kind  record;
+  v_held  record;
 begin
   begin
-    select k.concurrency_max, k.limit_settles_at, k.limited_after
-      into v_kind
+    select k.concurrency_max
+      into v_most
       from tenure.kinds k
      where k.tenant_id = p_tenant_id
        and k.kind = p_kind
@@ -120,64 +127,19 @@ begin
   exception when lock_not_available or deadlock_detected then
     return 0;
   end;
-  if v_kind.concurrency_max is null then
+  if v_most is null then
     -- The limit was taken back while we waited.
     return tenure.limit_of('batch_rows_max');
   end if;
   -- New statements: they see the jobs that earlier holders of the lock claimed.
   v_lanes := array(select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind);
-  if v_kind.limit_settles_at is not null or v_kind.limited_after is not null then
-    perform tenure.kind_settle(p_tenant_id, p_kind, v_lanes, v_kind.limit_settles_at, v_kind.limited_after);
-    return v_kind.concurrency_max
-      - (select count(*)::integer from tenure.active a where a.lane = any (v_lanes));
+  select (select count(*) from tenure.active a where a.limited and a.lane = any (v_lanes)) as marked,
+         -- Never too low: see tenure.lease_count_down.
+         (select sum(l.held) from tenure.leases l where l.lane = any (v_lanes)) as leased
+    into v_held;
+  if v_held.leased > v_held.marked then
+    return v_most - (select count(*) from tenure.active a where a.lane = any (v_lanes));
   end if;
-  return v_kind.concurrency_max
-    - (select count(*)::integer from tenure.active a where a.limited and a.lane = any (v_lanes));
-end
-$$;
-
--- Settles a new limit: it is settled when every held job of the kind carries the mark `limited`, by which
--- held jobs are counted. The caller has locked the kind.
---
--- A claim that had not seen the limit holds jobs without the mark, and may run in a transaction that has no
--- number yet. A minute after the limit was first seen, all such transactions have a number. When all that had
--- one by then have ended, the jobs they claimed are marked. Until then every held job counts, marked or not.
-create or replace function tenure.kind_settle(
-  p_tenant_id integer, p_kind text, p_lanes integer[], p_settles_at timestamptz, p_after xid8) returns void
-language plpgsql
-as $$
-declare
-  v_now timestamptz := tenure.now();
-begin
-  if p_settles_at = 'infinity' then
-    update tenure.kinds k
-       set limit_settles_at = v_now + interval '1 minute'
-     where k.tenant_id = p_tenant_id
-       and k.kind = p_kind;
-  elsif p_settles_at <= v_now then
-    update tenure.kinds k
-       set limit_settles_at = null,
-           limited_after = pg_current_xact_id()
-     where k.tenant_id = p_tenant_id
-       and k.kind = p_kind;
-  elsif p_settles_at is null and p_after < pg_snapshot_xmin(pg_current_snapshot()) then
-    -- In the order of ids, as ends lock them.
-    update tenure.active a
-       set limited = true
-     where a.job_id in (
-       select h.job_id
-         from tenure.active h
-        where not h.limited
-          and h.lane = any (p_lanes)
-        order by h.job_id
-          for no key update);
-    update tenure.kinds k
-       set limited_after = null
-     where k.tenant_id = p_tenant_id
-       and k.kind = p_kind;
-  end if;
-exception when lock_not_available or deadlock_detected then
-  -- Another session is ending one of these jobs: a later claim settles the limit.
-  null;
+  return v_most - v_held.marked;
 end
 $$;

@@ -326,9 +326,9 @@ async fn a_claim_looks_at_a_bounded_number_of_lanes_and_the_cursor_reaches_the_o
 
 /// The pick as the claim runs it, over one lane. The function's own text is compared, so that this cannot drift.
 const PICK: &str = "select r.ctid, r.job_id, r.rank, r.due, r.run + 1 as run, (r.attempts + 1)::smallint as attempt from tenure.ready r
-           where r.lane = v_lane and (r.rank, r.due) >= (v_from, v_since) and (r.rank, r.due) <= (v_to, v_until) and (v_wanted is null or r.job_id = any (v_wanted))
-             and (r.deadline <= v_now) is not true
-           order by r.rank, r.due, r.job_id limit v_room for update skip locked";
+           where r.lane = p_pick.lane and (r.rank, r.due) >= (p_pick.rank_from, p_pick.due_from) and (r.rank, r.due) <= (p_pick.rank_to, p_pick.due_to)
+             and (p_pick.wanted is null or r.job_id = any (p_pick.wanted)) and (r.deadline <= p_now) is not true
+           order by r.rank, r.due, r.job_id limit p_room for update skip locked";
 
 /// Proves: S24, S122. Guards: D30, D55. Rule: 13.
 #[tokio::test]
@@ -337,7 +337,7 @@ async fn the_pick_walks_the_primary_key_without_a_sort_on_an_empty_a_full_and_a_
     let c = db.direct().await;
     let source: String = get(
         &c,
-        "select prosrc from pg_proc where oid = 'tenure.job_turn'::regproc",
+        "select prosrc from pg_proc where oid = 'tenure.lane_take'::regproc",
         &[],
     )
     .await;
@@ -351,14 +351,14 @@ async fn the_pick_walks_the_primary_key_without_a_sort_on_an_empty_a_full_and_a_
     let lane: i32 = get(&c, "select min(lane) from tenure.lanes", &[]).await;
     let explain = async |state: &str| {
         let pick = PICK
-            .replace("v_lane", &lane.to_string())
-            .replace("v_from", "'-32768'::smallint")
-            .replace("v_since", "'-infinity'::timestamptz")
-            .replace("v_to", "32767::smallint")
-            .replace("v_until", "'infinity'::timestamptz")
-            .replace("v_wanted", "null::uuid[]")
-            .replace("v_now", "now()")
-            .replace("v_room", "100");
+            .replace("p_pick.lane", &lane.to_string())
+            .replace("p_pick.rank_from", "'-32768'::smallint")
+            .replace("p_pick.due_from", "'-infinity'::timestamptz")
+            .replace("p_pick.rank_to", "32767::smallint")
+            .replace("p_pick.due_to", "'infinity'::timestamptz")
+            .replace("p_pick.wanted", "null::uuid[]")
+            .replace("p_now", "now()")
+            .replace("p_room", "100");
         run(&c, "begin").await;
         let settings = "select set_config(split_part(s, '=', 1), split_part(s, '=', 2), true)
                           from pg_proc p, unnest(p.proconfig) s where p.oid = 'tenure.job_turn'::regproc and s not like 'search_path%'";
