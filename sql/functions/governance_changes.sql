@@ -47,8 +47,7 @@ begin
        where t.tenant_id = p_tenant_id
          and t.name = p_name)
     when 'kind' then (
-      select to_jsonb(k) - array[
-               'tenant_id', 'paused_at', 'paused_by', 'pause_note', 'limit_settles_at', 'limited_after']
+      select to_jsonb(k) - array['tenant_id', 'paused_at', 'paused_by', 'pause_note']
         from tenure.kinds k
        where k.tenant_id = p_tenant_id
          and k.kind = p_name)

@@ -159,16 +159,10 @@ begin
       'A job keeps its key no longer than it is kept itself.',
       'Lower key_keep_seconds, or raise retention_seconds.');
   end if;
-  -- A new limit: held jobs count from now on, and so do those of a claim in progress (tenure.kind_settle).
-  v_new.limit_settles_at := case
-    when v_new.concurrency_max is null then null
-    when p_old.concurrency_max is null then 'infinity'
-    else p_old.limit_settles_at
-  end;
-  v_new.limited_after := case when v_new.concurrency_max is not null then p_old.limited_after end;
   return v_new;
 end
 $$;
+
 -- Sets the fields named in the policy object and keeps the others; null resets a field to the configuration.
 -- Where the tenant requires it, a change of only_by_plan waits for a second admin: the answer is then the
 -- pending change, and nothing of the policy is in force before its approval.
@@ -217,13 +211,13 @@ begin
   v_new := tenure.kind_merge(p_tenant_id, v_old, p_policy);
   insert into tenure.kinds (tenant_id, kind, executor, event_domain, attempts_max, backoff_base_seconds,
     backoff_jitter_percent, lease_seconds, lease_seconds_max, renewals_max, run_timeout_seconds,
-    retention_seconds, concurrency_max, limit_settles_at, limited_after, catch_up, on_exhausted, description,
-    updated_at, updated_by, key_keep_seconds, only_by_plan)
+    retention_seconds, concurrency_max, catch_up, on_exhausted, description, updated_at, updated_by,
+    key_keep_seconds, only_by_plan)
   values (p_tenant_id, p_kind, v_new.executor, v_new.event_domain, v_new.attempts_max,
     v_new.backoff_base_seconds, v_new.backoff_jitter_percent, v_new.lease_seconds, v_new.lease_seconds_max,
     v_new.renewals_max, v_new.run_timeout_seconds, v_new.retention_seconds, v_new.concurrency_max,
-    v_new.limit_settles_at, v_new.limited_after, v_new.catch_up, v_new.on_exhausted, v_new.description,
-    p_now, p_author, v_new.key_keep_seconds, v_new.only_by_plan)
+    v_new.catch_up, v_new.on_exhausted, v_new.description, p_now, p_author,
+    v_new.key_keep_seconds, v_new.only_by_plan)
   on conflict (tenant_id, kind) do update
     set executor = excluded.executor,
         event_domain = excluded.event_domain,
@@ -236,8 +230,6 @@ begin
         run_timeout_seconds = excluded.run_timeout_seconds,
         retention_seconds = excluded.retention_seconds,
         concurrency_max = excluded.concurrency_max,
-        limit_settles_at = excluded.limit_settles_at,
-        limited_after = excluded.limited_after,
         catch_up = excluded.catch_up,
         on_exhausted = excluded.on_exhausted,
         description = excluded.description,
@@ -246,7 +238,8 @@ begin
         key_keep_seconds = excluded.key_keep_seconds,
         only_by_plan = excluded.only_by_plan;
   if v_old.concurrency_max is null and v_new.concurrency_max is not null then
-    -- In the order of ids, in which ends lock them too.
+    -- Mark what is held, in the order of ids, in which ends lock them too. A claim in flight at this instant
+    -- brings jobs without the mark; they count from its commit on: see tenure.kind_room.
     update tenure.active a
        set limited = true
      where a.job_id in (
@@ -273,6 +266,7 @@ begin
     jsonb_build_object('kind', p_kind, 'set', p_policy) || p_approval);
 end
 $$;
+
 -- Whether the value changes only_by_plan. Refuses a value that is not boolean or null, and a change by an
 -- agent.
 create or replace function tenure.check_governing(
