@@ -15,7 +15,7 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_tuning tenure.tunings := tenure.tuning(v_caller.tenant_id);
   v_now    timestamptz := tenure.now();
-  v_terms  record;
+  v_terms  tenure.claim_terms;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_claim(v_caller, v_tuning, p_worker, p_executor, greatest(cardinality(p_tokens), 1),
@@ -104,84 +104,105 @@ create or replace function tenure.offer_lock(p_channel text) returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_channel, 0) $$;
 
--- Hands a new job, which waits in no table yet, to an idle worker, held and started. Returns whether there
--- was such a worker. The notification carries the job if it fits; otherwise the worker asks what the token
--- holds.
+-- The one call of an enqueue for the hand-over: gives a new job, which waits in no table yet, to an idle
+-- worker, held and started. Returns whether there was such a worker; if not, nothing was done, and the caller
+-- puts the job where it waits. Callers ask only while a worker is parked on the lane.
 create or replace function tenure.job_hand(
-  p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text,
-  p_due timestamptz, p_attempts_max integer, p_run_timeout_seconds integer, p_renewals_max integer)
-returns boolean
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_job tenure.handed_job) returns boolean
 language plpgsql
 as $$
 declare
   v_offer     tenure.offers;
   v_now       timestamptz;
-  v_until     timestamptz;
   v_run_until timestamptz;
-  v_told      text;
-  v_text      text;
 begin
   -- An older snapshot would fail on an offer that is gone; a kind with a limit is claimed under its lock.
-  if current_setting('transaction_isolation') <> 'read committed'
+  if p_tuning.worker_open is not true
+     or p_tuning.notify_open is not true
+     or current_setting('transaction_isolation') <> 'read committed'
      or current_setting('tenure.notify', true) = 'off'
      or exists (
        select from tenure.kinds k
         where k.tenant_id = p_caller.tenant_id
-          and k.kind = p_kind
+          and k.kind = p_job.kind
           and (k.concurrency_max is not null or k.paused_at is not null)) then
     return false;
   end if;
+  -- Read here: the lease begins now, however long the enqueue took up to this point.
+  v_now := tenure.now();
+  v_offer := tenure.offer_take(p_job.lane, v_now);
+  if v_offer.token is null then
+    return false;
+  end if;
+  v_run_until := v_now + make_interval(secs => p_job.run_timeout_seconds);
+  insert into tenure.active (job_id, token, lane, run, attempt, due, started_at, run_until, hold_until)
+  values (p_job.job_id, v_offer.token, p_job.lane, 1, 1, p_job.due, v_now, v_run_until,
+    v_now + make_interval(secs => v_offer.lease_seconds) * (1.0 + p_job.renewals_max));
+  insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count, data)
+  select (select i.epoch from tenure.installation i), v_now, v_offer.tenant_id, p_job.lane, m.kind,
+         v_offer.principal, array[p_job.job_id], array[1], 1,
+         jsonb_build_object('worker', v_offer.owner, 'how', 'handed')
+    from (values ('job.leased'), ('job.started')) m (kind);
+  perform pg_notify(v_offer.channel, tenure.offer_notice(p_caller.principal, v_now, p_job, v_offer));
+  return true;
+end
+$$;
+
+-- Takes the offer of a living worker for a lane and makes the lease for one job; null when there is none.
+create or replace function tenure.offer_take(p_lane integer, p_now timestamptz) returns tenure.offers
+language plpgsql
+as $$
+declare
+  v_offer tenure.offers;
+begin
   for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop
-    -- Read here: the lease begins now, however long the enqueue took up to this point.
-    v_now := tenure.now();
     select o.* into v_offer
       from tenure.offers o
-     where o.lane = p_lane and o.until > v_now
+     where o.lane = p_lane and o.until > p_now
      order by o.until desc
      limit 1
        for update skip locked;
     if not found then
-      return false;
+      return null;
     end if;
     delete from tenure.offers o where o.token = v_offer.token;
     -- A living worker holds this lock; if it is free, the worker is gone. It is tried, never waited for.
     -- A stranger who waits for it, and so gets it when the worker dies, makes the offer look alive for what
     -- is left of it; a job that is handed over then comes back when its lease expires.
     if not pg_try_advisory_xact_lock_shared(tenure.offer_lock(v_offer.channel)) then
-      v_until := v_now + make_interval(secs => v_offer.lease_seconds);
       insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until,
         lease_seconds, held)
       values (v_offer.token, p_lane, v_offer.tenant_id, v_offer.owner, v_offer.executor, v_offer.principal,
-        v_now, v_until, v_offer.lease_seconds, 1)
+        p_now, p_now + make_interval(secs => v_offer.lease_seconds), v_offer.lease_seconds, 1)
       on conflict do nothing;
-      exit when found;
+      if found then
+        return v_offer;
+      end if;
     end if;
-    v_until := null;
   end loop;
-  if v_until is null then
-    return false;
+  return null;
+end
+$$;
+
+-- What the worker is notified of: the job if it fits, otherwise only the offer, and the worker looks up what
+-- its token holds. The offer is named by a hash, which is public: only the worker may know the token.
+create or replace function tenure.offer_notice(
+  p_principal text, p_now timestamptz, p_job tenure.handed_job, p_offer tenure.offers) returns text
+language plpgsql
+as $$
+declare
+  v_offer text := encode(sha256(uuid_send(p_offer.token)), 'hex');
+  v_text  text := json_build_object(
+    'offer', v_offer, 'lane', p_job.lane, 'job_id', p_job.job_id, 'kind', p_job.kind,
+    'executor', p_offer.executor, 'due', p_job.due, 'attempts_max', p_job.attempts_max, 'leased_at', p_now,
+    'leased_until', p_now + make_interval(secs => p_offer.lease_seconds),
+    'run_until', p_now + make_interval(secs => p_job.run_timeout_seconds),
+    'payload', p_job.payload::text, 'idempotency_key', p_job.idempotency_key,
+    'enqueued_by', p_principal, 'traceparent', tenure.traceparent())::text;
+begin
+  if octet_length(v_text) > tenure.limit_of('notification_bytes_max') then
+    return json_build_object('offer', v_offer)::text;
   end if;
-  v_run_until := v_now + make_interval(secs => p_run_timeout_seconds);
-  insert into tenure.active (job_id, token, lane, run, attempt, due, started_at, run_until, hold_until)
-  values (p_job_id, v_offer.token, p_lane, 1, 1, p_due, v_now, v_run_until,
-    v_now + make_interval(secs => v_offer.lease_seconds) * (1.0 + p_renewals_max));
-  insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count, data)
-  select (select i.epoch from tenure.installation i), v_now, v_offer.tenant_id, p_lane, m.kind,
-         v_offer.principal, array[p_job_id], array[1], 1,
-         jsonb_build_object('worker', v_offer.owner, 'how', 'handed')
-    from (values ('job.leased'), ('job.started')) m (kind);
-  -- The offer is named by a hash, which is public: only the worker may know the token.
-  v_told := encode(sha256(uuid_send(v_offer.token)), 'hex');
-  v_text := json_build_object(
-    'offer', v_told, 'lane', p_lane, 'job_id', p_job_id, 'kind', p_kind, 'executor', v_offer.executor,
-    'due', p_due, 'attempts_max', p_attempts_max, 'leased_at', v_now, 'leased_until', v_until,
-    'run_until', v_run_until, 'payload', p_payload::text, 'idempotency_key', p_key,
-    'enqueued_by', p_caller.principal, 'traceparent', tenure.traceparent())::text;
-  -- PostgreSQL's own limit on a notification is 7999 bytes.
-  if octet_length(v_text) > 7999 then
-    v_text := json_build_object('offer', v_told)::text;
-  end if;
-  perform pg_notify(v_offer.channel, v_text);
-  return true;
+  return v_text;
 end
 $$;

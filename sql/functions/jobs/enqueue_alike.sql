@@ -161,10 +161,11 @@ begin
                      and m.rank = -coalesce(p_priority, 0)
                      and m.retired_in is null)
       into v_parked, v_marked;
-    if v_parked and p_hand and p_tuning.worker_open and p_tuning.notify_open then
-      handed := tenure.job_hand(p_caller, v_lane.lane, v_ids[1], p_kind, coalesce(v_payloads[1], '{}'),
-        v_keys[1], v_due, coalesce(v_lane.attempts_max, p_tuning.attempts_max),
-        v_lane.run_timeout_seconds, v_lane.renewals_max);
+    if v_parked and p_hand then
+      handed := tenure.job_hand(p_caller, p_tuning, (
+        v_ids[1], v_lane.lane, p_kind, coalesce(v_payloads[1], '{}'), v_keys[1], v_due,
+        coalesce(v_lane.attempts_max, p_tuning.attempts_max), v_lane.run_timeout_seconds,
+        v_lane.renewals_max)::tenure.handed_job);
     end if;
     if handed then
       return;
