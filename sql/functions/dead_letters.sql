@@ -224,7 +224,7 @@ begin
       (select j.on_lost from tenure.jobs j where j.job_id = v_row.job_id)),
     coalesce((select j.origin from tenure.jobs j where j.job_id = v_row.job_id), v_slot.origin));
   insert into tenure.idempotency (key_hash, job_id)
-  values (tenure.key_hash(tenure.key_scope(v_caller.tenant_id, v_row.kind), v_key), v_job);
+  values (tenure.idempotency_hash(tenure.idempotency_scope(v_caller.tenant_id, v_row.kind), v_key), v_job);
   insert into tenure.ready (lane, rank, due, job_id, state, run, attempts)
   values (v_lane, -v_row.priority, v_now, v_job, 'queued', 0, 0);
   perform tenure.ready_mark(array[v_lane], array[-v_row.priority]);

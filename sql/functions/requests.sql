@@ -17,7 +17,7 @@ begin
       'A request belongs to the principal of the key that it came with.', 'Name the API key first.');
   end if;
   tenant_id := coalesce(v_caller.tenant_id, 0);
-  key_hash := tenure.key_hash(tenant_id || ':' || v_principal || ':', p_key);
+  key_hash := tenure.idempotency_hash(tenant_id || ':' || v_principal || ':', p_key);
 end
 $$;
 

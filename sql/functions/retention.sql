@@ -88,7 +88,8 @@ begin
       from (select i.key_hash
               from tenure.idempotency i
              where i.key_hash = any (array(
-               select tenure.key_hash(tenure.key_scope(j.tenant_id, j.kind), j.idempotency_key)
+               select tenure.idempotency_hash(
+                        tenure.idempotency_scope(j.tenant_id, j.kind), j.idempotency_key)
                  from tenure.jobs j
                 where j.job_id = any (v_ids) and j.idempotency_key is not null))
                and i.job_id = any (v_ids)

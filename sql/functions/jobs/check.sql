@@ -23,7 +23,7 @@ begin
         left join lateral (
           select a.ended_at from tenure.attempts a where a.job_id = i.job_id and a.final limit 1) f on true
        where i.job_id is null
-          or (f.ended_at is not null and not tenure.key_kept(i.job_id, f.ended_at, v_now)))
+          or (f.ended_at is not null and not tenure.idempotency_kept(i.job_id, f.ended_at, v_now)))
     or exists (select from unnest(p_ids) t (id) group by t.id having count(*) > 1)) then
     perform tenure.refuse_id_taken();
   end if;
@@ -171,5 +171,21 @@ begin
         'Use one of these, or ask an admin for a wider binding.');
     end if;
   end loop;
+end
+$$;
+
+-- Refuses source systems and keys that are reserved for schedules and executions.
+create or replace function tenure.check_reserved(p_source_systems text[], p_keys text[]) returns void
+language plpgsql
+as $$
+begin
+  if exists (select from unnest(p_source_systems) x (name) where x.name ^@ 'tenure.') then
+    perform tenure.refuse('name_invalid', 'The source system begins with "tenure.".',
+      'Those are the jobs of schedules and of executions.', 'Name your own system.');
+  end if;
+  if exists (select from unnest(p_keys) x (key) where x.key ~ '^step [0-9a-f]{8}-[0-9a-f-]{27} ') then
+    perform tenure.refuse('name_invalid', 'The key is that of a step.',
+      'Keys that begin with "step" and an execution are for steps.', 'Choose another key.');
+  end if;
 end
 $$;

@@ -69,13 +69,13 @@ begin
         or (length(p_keys[1]) <= tenure.limit_of('key_chars_max') and ascii(p_keys[1]) between 33 and 126));
     hashes := array[null];
     if p_keys[1] is not null then
-      hashes := array[tenure.key_hash(tenure.key_scope(v_tenant, p_kind), p_keys[1])];
+      hashes := array[tenure.idempotency_hash(tenure.idempotency_scope(v_tenant, p_kind), p_keys[1])];
     end if;
   else
-    v_scope := tenure.key_scope(v_tenant, p_kind);
+    v_scope := tenure.idempotency_scope(v_tenant, p_kind);
     select array_agg((lpad(to_hex((v_micros + t.n) / 1000), 12, '0')
              || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000) || v_tail)::uuid),
-           array_agg(case when t.key is not null then tenure.key_hash(v_scope, t.key) end),
+           array_agg(case when t.key is not null then tenure.idempotency_hash(v_scope, t.key) end),
            bool_and(
              (t.payload is null
                or (json_typeof(t.payload) = 'object'
@@ -113,7 +113,7 @@ begin
     perform tenure.check_relatives(v_tenant, ids, hashes, null, array[p_parent_job_id]);
   end if;
   if p_keys is not null then
-    unmade := tenure.keys_take(ids, hashes);
+    unmade := tenure.idempotency_take(ids, hashes);
   end if;
   v_ids := ids;
   if unmade <> '{}' then

@@ -39,7 +39,8 @@ begin
       select coalesce(t.job_id, (lpad(to_hex((v_micros + t.n) / 1000), 12, '0')
                || to_hex(28672 + (v_micros + t.n) % 1000 * 4096 / 1000) || v_tail)::uuid) as id,
              case
-               when t.key is not null then tenure.key_hash(tenure.key_scope(v_tenant, t.kind), t.key)
+               when t.key is not null
+                 then tenure.idempotency_hash(tenure.idempotency_scope(v_tenant, t.kind), t.key)
              end as hash,
              x.payload_text,
              (t.payload is null
@@ -90,7 +91,7 @@ begin
   end if;
   unmade := '{}';
   if p_keys is not null then
-    unmade := tenure.keys_take(ids, hashes);
+    unmade := tenure.idempotency_take(ids, hashes);
   end if;
 
   with policy as materialized (

@@ -50,7 +50,8 @@ begin
       perform tenure.refuse_step_job(p_job_id);
       -- The key first: an enqueue with the same key takes the same lock and looks again.
       if v_job.idempotency_key is not null then
-        v_hash := tenure.key_hash(tenure.key_scope(v_job.tenant_id, v_job.kind), v_job.idempotency_key);
+        v_hash := tenure.idempotency_hash(
+          tenure.idempotency_scope(v_job.tenant_id, v_job.kind), v_job.idempotency_key);
         -- A sweep may delete the row between the two statements: then it is put back.
         loop
           insert into tenure.idempotency (key_hash, job_id)

@@ -428,7 +428,7 @@ async fn the_same_key_is_another_key_under_another_kind_or_tenant() {
     // Parts are told apart by their length: (ab, c) is not (a, bc).
     let hashes: bool = get(
         &c,
-        "select tenure.key_hash(tenure.key_scope(1, 'ab'), 'c') <> tenure.key_hash(tenure.key_scope(1, 'a'), 'bc')",
+        "select tenure.idempotency_hash(tenure.idempotency_scope(1, 'ab'), 'c') <> tenure.idempotency_hash(tenure.idempotency_scope(1, 'a'), 'bc')",
         &[],
     )
     .await;

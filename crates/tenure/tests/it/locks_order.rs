@@ -278,7 +278,7 @@ async fn a_long_line_of_which_each_is_refused_is_gone_through_little_by_little()
     let other = one(&c, "select tenure.job_enqueue('other')", &[]).await;
     let taken = format!(
         "insert into tenure.idempotency (key_hash, job_id)
-         select tenure.key_hash(tenure.key_scope(s.tenant_id, s.kind), 'step ' || s.execution_id || ' ' || s.step_number), {}
+         select tenure.idempotency_hash(tenure.idempotency_scope(s.tenant_id, s.kind), 'step ' || s.execution_id || ' ' || s.step_number), {}
            from tenure.steps s where s.target_ref = 'taken'",
         other["job_id"].to_string().replace('"', "'")
     );

@@ -1,19 +1,8 @@
--- Idempotency keys: their hashes, and taking them for the jobs of a batch.
-
--- The prefix of a key when it is hashed, the same for all jobs of a kind. The length keeps (ab, c) and
--- (a, bc) apart.
-create or replace function tenure.key_scope(p_tenant_id integer, p_kind text) returns text
-language sql immutable parallel safe
-as $$ select p_tenant_id::text || ':' || length(p_kind)::text || ':' || p_kind || ':' $$;
-
--- The hash under which a key is taken. Stable, as convert_to is: otherwise it would be called, not inlined.
-create or replace function tenure.key_hash(p_scope text, p_key text) returns uuid
-language sql stable parallel safe
-as $$ select encode(substring(sha256(convert_to(p_scope || p_key, 'UTF8')) from 1 for 16), 'hex')::uuid $$;
+-- Idempotency keys: taking them for the jobs of a batch, and how long a job keeps its key.
 
 -- Whether a job that has ended still keeps its key, for the time its kind sets (key_keep_seconds). Keys of
 -- steps, slots and subscriptions are not kept.
-create or replace function tenure.key_kept(p_job_id uuid, p_ended_at timestamptz, p_now timestamptz)
+create or replace function tenure.idempotency_kept(p_job_id uuid, p_ended_at timestamptz, p_now timestamptz)
 returns boolean
 language sql stable
 as $$
@@ -33,9 +22,9 @@ $$;
 -- unfinished job has their key. Equal keys within the batch are folded. Keys are inserted, and then the
 -- existing ones locked, in hash order. An existing key is free only if its job has a final record, read
 -- after the lock was taken: an operator's retry takes the same lock and takes the record back.
--- Above read committed the snapshot may be older than the lock: tenure.keys_prove fails with
+-- Above read committed the snapshot may be older than the lock: tenure.idempotency_prove fails with
 -- serialization_failure (40001) where it does not show the present.
-create or replace function tenure.keys_take(p_ids uuid[], p_hashes uuid[]) returns uuid[]
+create or replace function tenure.idempotency_take(p_ids uuid[], p_hashes uuid[]) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -95,10 +84,10 @@ begin
     from unnest(v_stood.hashes, v_stood.job_ids) t (hash, job_id)
     cross join lateral (
       select a.ended_at from tenure.attempts a where a.job_id = t.job_id and a.final limit 1) f
-   where not tenure.key_kept(t.job_id, f.ended_at, v_now);
+   where not tenure.idempotency_kept(t.job_id, f.ended_at, v_now);
   if v_stood.job_ids is not null
      and current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
-    perform tenure.keys_prove(v_stood.job_ids);
+    perform tenure.idempotency_prove(v_stood.job_ids);
   end if;
   -- A loop with one look-up per key: functions that call this turn nested loops off, and a
   -- join would read the whole table.
@@ -124,7 +113,7 @@ $$;
 -- there now. A lock on a row that was changed or deleted since the snapshot fails with 40001. A row that
 -- another transaction is about to change is skipped: until that commits, the snapshot is right. The locks
 -- are released at once, with the subtransaction: no claim and no end waits for the caller.
-create or replace function tenure.keys_prove(p_job_ids uuid[]) returns void
+create or replace function tenure.idempotency_prove(p_job_ids uuid[]) returns void
 language plpgsql
 as $$
 declare
@@ -168,21 +157,5 @@ begin
   raise exception 'proven';
 exception when raise_exception then
   null;
-end
-$$;
-
--- Refuses source systems and keys that are reserved for schedules and executions.
-create or replace function tenure.check_reserved(p_source_systems text[], p_keys text[]) returns void
-language plpgsql
-as $$
-begin
-  if exists (select from unnest(p_source_systems) x (name) where x.name ^@ 'tenure.') then
-    perform tenure.refuse('name_invalid', 'The source system begins with "tenure.".',
-      'Those are the jobs of schedules and of executions.', 'Name your own system.');
-  end if;
-  if exists (select from unnest(p_keys) x (key) where x.key ~ '^step [0-9a-f]{8}-[0-9a-f-]{27} ') then
-    perform tenure.refuse('name_invalid', 'The key is that of a step.',
-      'Keys that begin with "step" and an execution are for steps.', 'Choose another key.');
-  end if;
 end
 $$;
