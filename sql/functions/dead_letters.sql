@@ -149,6 +149,51 @@ begin
 end
 $$;
 
+-- The job that a replay of a dead letter enqueues. The settings of its schedule take precedence over those of
+-- the kind, here too.
+create or replace function tenure.dead_letter_job(p_row tenure.dead_letters) returns tenure.new_job
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job  tenure.new_job;
+  v_old  record;
+  v_slot record;
+begin
+  select j.traceparent, j.on_lost, j.origin into v_old from tenure.jobs j where j.job_id = p_row.job_id;
+  select s.run_timeout_seconds, s.backoff_base_seconds, s.reentry, tenure.slot_origin(s, p) as origin
+    into v_slot
+    from tenure.planned_slots p
+    join tenure.schedules s on s.schedule_id = p.schedule_id
+   where p.job_id = p_row.job_id;
+  v_job.kind := p_row.kind;
+  v_job.payload := p_row.payload;
+  v_job.job_id := tenure.new_id(tenure.now());
+  v_job.key := 'replay:' || p_row.dead_letter_id || ':' || v_job.job_id;
+  v_job.executor := p_row.executor;
+  v_job.priority := p_row.priority;
+  v_job.source_ref := p_row.source_ref;
+  v_job.target_ref := p_row.target_ref;
+  v_job.payload_ref := p_row.payload_ref;
+  v_job.classification := p_row.payload_classification;
+  v_job.attempts_max := p_row.attempts_max;
+  v_job.correlation_id := p_row.correlation_id;
+  v_job.parent_job_id := p_row.parent_job_id;
+  v_job.workflow_id := p_row.workflow_id;
+  v_job.run_id := p_row.run_id;
+  v_job.affinity_key := p_row.affinity_key;
+  v_job.event_domain := p_row.event_domain;
+  v_job.source_system := p_row.source_system;
+  v_job.run_timeout_seconds := v_slot.run_timeout_seconds;
+  v_job.backoff_base_seconds := v_slot.backoff_base_seconds;
+  v_job.on_lost := coalesce(case v_slot.reentry when 'refused' then 'fail' end, v_old.on_lost);
+  v_job.origin := coalesce(v_old.origin, v_slot.origin);
+  v_job.replay_of := p_row.job_id;
+  v_job.traceparent := v_old.traceparent;
+  return v_job;
+end
+$$;
+
 -- Makes a new job of a dead letter that was triaged as manual_replay, once only. The job is linked to the old
 -- one, has a fresh key, and continues the trace of the old one while that is known.
 create or replace function tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text default null)
@@ -160,11 +205,7 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
   v_row    tenure.dead_letters;
-  v_job    uuid := tenure.new_id(v_now);
-  v_key    text := 'replay:' || p_dead_letter_id || ':' || v_job;
-  v_lane   integer;
-  v_policy jsonb;
-  v_slot   record;
+  v_job    tenure.new_job;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform from tenure.dead_letters d
@@ -191,61 +232,23 @@ begin
       'By itself it would run without its approval and its lock.',
       'Submit the plan again.');
   end if;
-  v_lane := tenure.lane_ensure(v_caller, v_row.kind, v_row.executor);
-  v_policy := tenure.kind_show(v_row.kind);
-  -- The settings of its schedule take precedence over those of the kind, here too.
-  select s.run_timeout_seconds, s.backoff_base_seconds, s.reentry, tenure.slot_origin(s, p) as origin
-    into v_slot
-    from tenure.planned_slots p
-    join tenure.schedules s on s.schedule_id = p.schedule_id
-   where p.job_id = v_row.job_id;
-  if coalesce(v_slot.run_timeout_seconds::text, v_policy ->> 'run_timeout_seconds',
-       v_policy ->> 'renewals_max') is not null then
-    perform tenure.lane_time(array[v_lane]);
-  end if;
-  insert into tenure.jobs (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, attempts_max,
-    backoff_base_seconds, backoff_jitter_percent,
-    run_timeout_seconds, renewals_max, on_exhausted,
-    payload_classification, payload, source_ref, target_ref, payload_ref,
-    idempotency_key, affinity_key, correlation_id, parent_job_id, workflow_id, run_id, replay_of,
-    source_system, enqueued_by, on_behalf_of, created_at, traceparent, on_lost, origin)
-  values (v_job, v_caller.tenant_id, v_lane, v_row.kind, v_row.executor, v_row.event_domain, v_row.priority,
-    v_now, v_row.attempts_max,
-    coalesce(v_slot.backoff_base_seconds, (v_policy ->> 'backoff_base_seconds')::integer),
-    (v_policy ->> 'backoff_jitter_percent')::smallint,
-    coalesce(v_slot.run_timeout_seconds, (v_policy ->> 'run_timeout_seconds')::integer),
-    (v_policy ->> 'renewals_max')::integer, v_policy ->> 'on_exhausted',
-    v_row.payload_classification, v_row.payload, v_row.source_ref, v_row.target_ref, v_row.payload_ref,
-    v_key, v_row.affinity_key, v_row.correlation_id, v_row.parent_job_id, v_row.workflow_id, v_row.run_id,
-    v_row.job_id, v_row.source_system, v_caller.principal, nullif(p_on_behalf_of, ''), v_now,
-    coalesce((select j.traceparent from tenure.jobs j where j.job_id = v_row.job_id), tenure.traceparent()),
-    coalesce(
-      case v_slot.reentry when 'refused' then 'fail' end,
-      (select j.on_lost from tenure.jobs j where j.job_id = v_row.job_id)),
-    coalesce((select j.origin from tenure.jobs j where j.job_id = v_row.job_id), v_slot.origin));
-  insert into tenure.idempotency (key_hash, job_id)
-  values (tenure.idempotency_hash(tenure.idempotency_scope(v_caller.tenant_id, v_row.kind), v_key), v_job);
-  insert into tenure.ready (lane, rank, due, job_id, state, run, attempts)
-  values (v_lane, -v_row.priority, v_now, v_job, 'queued', 0, 0);
-  perform tenure.ready_mark(array[v_lane], array[-v_row.priority]);
-  insert into tenure.events (at, tenant_id, lane, kind, actor, on_behalf_of, job_ids)
-  values (v_now, v_caller.tenant_id, v_lane, 'job.enqueued', v_caller.principal, p_on_behalf_of,
-    array[v_job]);
-  perform tenure.slot_reopen(v_row.job_id, v_job);
+  v_job := tenure.dead_letter_job(v_row);
+  v_job.on_behalf_of := p_on_behalf_of;
+  -- Any operator may replay it, whatever executors it is bound to.
+  v_caller.executors := null;
+  perform tenure.enqueue_batch(v_caller, tenure.tuning(v_caller.tenant_id), v_now, array[v_job]);
+  perform tenure.slot_reopen(v_row.job_id, v_job.job_id);
   update tenure.dead_letters d
      set triage_status = 'closed',
          triaged_at = v_now,
          triaged_by = v_caller.principal,
-         replayed_as = v_job,
+         replayed_as = v_job.job_id,
          replayed_at = v_now
    where d.dead_letter_id = p_dead_letter_id and d.tenant_id = v_caller.tenant_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'dead_letter.replayed', v_caller.principal, p_on_behalf_of,
     p_dead_letter_id::text,
-    jsonb_build_object('job_id', v_row.job_id, 'replayed_as', v_job));
-  if (tenure.tuning(v_caller.tenant_id)).notify_open then
-    perform tenure.lane_wake(array[v_lane], v_now);
-  end if;
+    jsonb_build_object('job_id', v_row.job_id, 'replayed_as', v_job.job_id));
   return jsonb_build_object(
-    'dead_letter_id', p_dead_letter_id, 'job_id', v_job, 'replay_of', v_row.job_id, 'state', 'queued');
+    'dead_letter_id', p_dead_letter_id, 'job_id', v_job.job_id, 'replay_of', v_row.job_id, 'state', 'queued');
 end
 $$;

@@ -60,6 +60,26 @@ begin
 end
 $$;
 
+-- The lane of plain jobs of a kind, with the policy of the kind; no row if it is missing. Inlined.
+create or replace function tenure.lane_policy(p_tenant_id integer, p_kind text, p_executor text)
+returns table (
+  lane integer, executor text, timed boolean, kind text, event_domain text, attempts_max smallint,
+  backoff_base_seconds integer, backoff_jitter_percent smallint, run_timeout_seconds integer,
+  renewals_max integer, on_exhausted text, only_by_plan boolean)
+language sql stable
+as $$
+  select l.lane, l.executor, l.timed, k.kind, k.event_domain, k.attempts_max, k.backoff_base_seconds,
+         k.backoff_jitter_percent, k.run_timeout_seconds, k.renewals_max, k.on_exhausted, k.only_by_plan
+    from tenure.lanes l
+    left join tenure.kinds k on k.tenant_id = p_tenant_id and k.kind = p_kind
+   where l.tenant_id = p_tenant_id
+     and l.kind = p_kind
+     and l.lease_seconds_min = 0
+     and l.executor = coalesce(p_executor, k.executor, 'external_worker')
+   order by l.twin
+   limit 1
+$$;
+
 -- The shortest lease of the lane for a step that needs a lease of this length. Few values keep the lanes few.
 create or replace function tenure.lease_floor(p_seconds integer) returns integer
 language sql immutable parallel safe
@@ -164,60 +184,45 @@ exception when lock_not_available or deadlock_detected or serialization_failure 
 end
 $$;
 
--- The lane of each job of a batch. Lanes that are missing are made, in one order. p_floors: the shortest
--- lease of each, null for plain jobs.
+-- The lane of each job of a batch. Lanes that are missing are made, in one order.
 create or replace function tenure.enqueue_lanes(
-  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[],
-  p_floors integer[] default null) returns integer[]
+  p_caller tenure.caller_identity, p_tuning tenure.tunings, p_jobs tenure.new_job[]) returns integer[]
 language plpgsql
 as $$
 declare
-  v_lane     integer;
-  v_executor text;
-  v_governed boolean;
-  v_lanes    integer[];
-  v_row      record;
+  v_lanes integer[];
+  v_row   record;
 begin
-  -- Most batches are of one kind.
-  if p_executors is null and p_floors is null and p_kinds[1] = all (p_kinds) then
-    select k.executor, k.only_by_plan into v_executor, v_governed
-      from tenure.kinds k
-     where k.tenant_id = p_caller.tenant_id and k.kind = p_kinds[1];
-    if (found or not p_tuning.strict_kinds) and v_governed is not true then
-      select l.lane into v_lane
-        from tenure.lanes l
-       where l.tenant_id = p_caller.tenant_id and l.kind = p_kinds[1] and l.lease_seconds_min = 0
-         and l.executor = coalesce(v_executor, 'external_worker')
-       order by l.twin
-       limit 1;
-    end if;
-    return array_fill(
-      coalesce(v_lane, tenure.lane_ensure(p_caller, p_kinds[1], null)), array[cardinality(p_kinds)]);
-  end if;
   for v_row in
-    select distinct t.kind, coalesce(t.executor, k.executor, 'external_worker') as executor,
-           coalesce(t.floor, 0) as floor
-      from unnest(p_kinds, p_executors, p_floors) t (kind, executor, floor)
-      left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
+    select distinct j.kind, coalesce(j.executor, k.executor, 'external_worker') as executor,
+           coalesce(j.lease_seconds, 0) as floor
+      from (select distinct j.kind, j.executor, j.lease_seconds from unnest(p_jobs) j) j
+      left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = j.kind
       left join tenure.lanes l
-        on l.tenant_id = p_caller.tenant_id and l.kind = t.kind and l.lease_seconds_min = coalesce(t.floor, 0)
-       and l.executor = coalesce(t.executor, k.executor, 'external_worker')
+        on l.tenant_id = p_caller.tenant_id and l.kind = j.kind
+       and l.lease_seconds_min = coalesce(j.lease_seconds, 0)
+       and l.executor = coalesce(j.executor, k.executor, 'external_worker')
      where l.lane is null or (p_tuning.strict_kinds and k.kind is null)
         or (k.only_by_plan and p_caller.scope is distinct from 'execution')
      order by 1, 2, 3
   loop
     perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor, p_floor => v_row.floor);
   end loop;
-  select array_agg(x.lane order by x.n) into v_lanes
-    from (select distinct on (t.n) t.n, l.lane
-            from unnest(p_kinds, p_executors, p_floors) with ordinality t (kind, executor, floor, n)
-            left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = t.kind
-            join tenure.lanes l
-              on l.tenant_id = p_caller.tenant_id and l.kind = t.kind
-             and l.lease_seconds_min = coalesce(t.floor, 0)
-             and l.executor = coalesce(t.executor, k.executor, 'external_worker')
-           order by t.n, l.twin) x;
-  if cardinality(v_lanes) < cardinality(p_kinds) then
+  select array_agg(l.lane order by p.place) into v_lanes
+    from (select j.kind, coalesce(j.executor, k.executor, 'external_worker') as executor,
+                 coalesce(j.lease_seconds, 0) as floor, array_agg(j.ordinality) as places
+            from unnest(p_jobs) with ordinality j
+            left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = j.kind
+           group by 1, 2, 3) u
+    cross join lateral (
+      select l.lane
+        from tenure.lanes l
+       where l.tenant_id = p_caller.tenant_id and l.kind = u.kind and l.executor = u.executor
+         and l.lease_seconds_min = u.floor
+       order by l.twin
+       limit 1) l
+    cross join unnest(u.places) p (place);
+  if cardinality(v_lanes) < cardinality(p_jobs) then
     -- A policy moved a kind to another executor between the two queries.
     perform tenure.refuse('busy_try_again', 'The policy of a kind changed meanwhile.',
       'Its executor, and so its lane, is another one now.', 'Enqueue again.');

@@ -37,6 +37,9 @@ create or replace function tenure.check_plan_here(
   p_window jsonb) returns void
 language plpgsql stable
 as $$
+declare
+  v_job  tenure.new_job;
+  v_step record;
 begin
   if not isfinite(tenure.window_opens(p_window, p_now)) then
     perform tenure.refuse('range_invalid', 'Its windows are never open together.',
@@ -45,11 +48,15 @@ begin
   end if;
   perform tenure.check_look_alikes(p_caller.tenant_id, p_plan);
   perform tenure.check_targets(p_caller.tenant_id, p_plan);
-  perform tenure.check_job(
-            format(' of steps[%s]', s.step_number - 1), p_now, coalesce(s.payload, '{}')::json,
-            'step', 0, p_now, null, coalesce(s.attempts_max, 1), 'safe_metadata', 'job', 'tenure',
-            array[s.target_ref, s.payload_ref], array[p_plan ->> 'correlation_id'], null)
-     from unnest(p_steps) s;
+  v_job.correlation_id := p_plan ->> 'correlation_id';
+  for v_step in select s.step_number, s.payload, s.attempts_max, s.target_ref, s.payload_ref
+                  from unnest(p_steps) s loop
+    v_job.payload := v_step.payload;
+    v_job.attempts_max := v_step.attempts_max;
+    v_job.target_ref := v_step.target_ref;
+    v_job.payload_ref := v_step.payload_ref;
+    perform tenure.check_job(format(' of steps[%s]', v_step.step_number - 1), p_now, v_job);
+  end loop;
 end
 $$;
 

@@ -38,8 +38,19 @@ declare
   v_tuning tenure.tunings := tenure.tuning(v_tenant);
   v_now    timestamptz := tenure.now();
   v_rows   integer := coalesce(cardinality(p_kinds), 0);
-  v_dims   text := array_dims(p_kinds);
-  v_named  boolean := num_nonnulls(variadic p_job_ids) > 0;
+  v_shape  text := tenure.array_shape(p_kinds);
+  -- All arrays but those of kinds, payloads and keys: few batches have any of them.
+  v_rare   text[] := array[
+    tenure.array_shape(p_executors), tenure.array_shape(p_priorities), tenure.array_shape(p_due),
+    tenure.array_shape(p_deadlines), tenure.array_shape(p_source_refs), tenure.array_shape(p_target_refs),
+    tenure.array_shape(p_payload_refs), tenure.array_shape(p_classifications),
+    tenure.array_shape(p_attempts_max), tenure.array_shape(p_correlation_ids),
+    tenure.array_shape(p_causation_events), tenure.array_shape(p_parent_job_ids),
+    tenure.array_shape(p_workflow_ids), tenure.array_shape(p_run_ids), tenure.array_shape(p_affinity_keys),
+    tenure.array_shape(p_event_domains), tenure.array_shape(p_source_systems),
+    tenure.array_shape(p_job_ids)];
+  v_like   tenure.new_job;
+  v_jobs   tenure.new_job[];
   v_new    record;
 begin
   if v_tenant is null or v_tuning.jobs_open is not true then
@@ -57,52 +68,38 @@ begin
       format('A batch has 1 to %s (batch_rows_max).', tenure.limit_of('batch_rows_max')),
       'Split it.');
   end if;
-  if v_dims <> '[1:' || v_rows || ']'
-     or v_dims <> any (array[
-       array_dims(p_payloads), array_dims(p_keys), array_dims(p_executors), array_dims(p_priorities),
-       array_dims(p_due), array_dims(p_deadlines), array_dims(p_source_refs), array_dims(p_target_refs),
-       array_dims(p_payload_refs), array_dims(p_classifications), array_dims(p_attempts_max),
-       array_dims(p_correlation_ids), array_dims(p_causation_events), array_dims(p_parent_job_ids),
-       array_dims(p_workflow_ids), array_dims(p_run_ids), array_dims(p_affinity_keys),
-       array_dims(p_event_domains), array_dims(p_source_systems), array_dims(p_job_ids)])
-     -- An array without elements has no dimensions.
-     or 0 = any (array[
-       cardinality(p_payloads), cardinality(p_keys), cardinality(p_executors), cardinality(p_priorities),
-       cardinality(p_due), cardinality(p_deadlines), cardinality(p_source_refs), cardinality(p_target_refs),
-       cardinality(p_payload_refs), cardinality(p_classifications), cardinality(p_attempts_max),
-       cardinality(p_correlation_ids), cardinality(p_causation_events), cardinality(p_parent_job_ids),
-       cardinality(p_workflow_ids), cardinality(p_run_ids), cardinality(p_affinity_keys),
-       cardinality(p_event_domains), cardinality(p_source_systems), cardinality(p_job_ids)]) then
+  if v_shape <> '[1:' || v_rows || ']'
+     or v_shape <> any (v_rare || array[tenure.array_shape(p_payloads), tenure.array_shape(p_keys)]) then
     perform tenure.refuse('arguments_mismatched', 'The arrays differ in shape.',
       format('Each has one dimension, begins at 1 and runs parallel to the %s kinds.', v_rows),
       'Give arrays of one length; leave an array out where no job has the value.');
   end if;
-  if v_named then
-    begin
-      v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors,
-        p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
-        p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids,
-        p_affinity_keys, p_event_domains, p_source_systems, p_job_ids, p_on_behalf_of);
-    exception when unique_violation then
-      -- Another session used one of the ids between our look and our write.
-      perform tenure.refuse_id_taken();
-    end;
-  -- One job, or many of one kind that differ only in payload and key: nearly every batch.
-  elsif v_rows = 1
-     or num_nonnulls(p_executors, p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs,
-       p_payload_refs, p_classifications, p_attempts_max, p_correlation_ids, p_causation_events,
-       p_parent_job_ids, p_workflow_ids, p_run_ids, p_affinity_keys, p_event_domains, p_source_systems) = 0
-     and p_kinds[1] = all (p_kinds) then
-    v_new := tenure.enqueue_alike(v_caller, v_tuning, v_now, p_kinds[1], v_rows, p_payloads, p_keys,
-      p_executors[1], p_priorities[1], p_due[1], p_deadlines[1], p_source_refs[1], p_target_refs[1],
-      p_payload_refs[1], p_classifications[1], p_attempts_max[1], p_correlation_ids[1],
-      p_causation_events[1], p_parent_job_ids[1], p_workflow_ids[1], p_run_ids[1], p_affinity_keys[1],
-      p_event_domains[1], p_source_systems[1], nullif(p_on_behalf_of, ''), false);
+
+  -- Nearly every batch is of one kind, and its jobs differ only in payload and key.
+  if num_nonnulls(variadic v_rare) = 0 and p_kinds[1] = all (p_kinds) then
+    v_like.kind := p_kinds[1];
+    v_like.on_behalf_of := nullif(p_on_behalf_of, '');
+    v_new := tenure.enqueue_alike(v_caller, v_tuning, v_now, v_like, v_rows, p_payloads, p_keys, false);
   else
-    v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, p_kinds, p_payloads, p_keys, p_executors,
-      p_priorities, p_due, p_deadlines, p_source_refs, p_target_refs, p_payload_refs, p_classifications,
-      p_attempts_max, p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids,
-      p_affinity_keys, p_event_domains, p_source_systems, null, p_on_behalf_of);
+    v_jobs := array(
+      select row(t.*, nullif(p_on_behalf_of, ''), null, null, null, null, null, null, null, null,
+               null)::tenure.new_job
+        from unnest(p_kinds, p_payloads, p_keys, p_executors, p_priorities, p_due, p_deadlines,
+               p_source_refs, p_target_refs, p_payload_refs, p_classifications, p_attempts_max,
+               p_correlation_ids, p_causation_events, p_parent_job_ids, p_workflow_ids, p_run_ids,
+               p_affinity_keys, p_event_domains, p_source_systems, p_job_ids) t);
+    if num_nonnulls(variadic p_job_ids) > 0 then
+      begin
+        v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, v_jobs);
+      exception when unique_violation then
+        -- Another session used one of the ids between our look and our write.
+        perform tenure.refuse_id_taken();
+      end;
+    elsif v_rows = 1 then
+      v_new := tenure.enqueue_alike(v_caller, v_tuning, v_now, v_jobs[1], 1, p_payloads, p_keys, false);
+    else
+      v_new := tenure.enqueue_batch(v_caller, v_tuning, v_now, v_jobs);
+    end if;
   end if;
   if v_new.unmade = '{}' then
     return query
@@ -121,6 +118,11 @@ begin
 end
 $$;
 
+-- The dimensions of an array as text; null for null. An array without elements has none, and is shown as [].
+create or replace function tenure.array_shape(p_array anyarray) returns text
+language sql immutable parallel safe
+as $$ select case when cardinality(p_array) = 0 then '[]' else array_dims(p_array) end $$;
+
 -- Enqueues one job that has only a kind, a payload and perhaps a key, or refuses by raising. Programs that
 -- enqueue one job at a time use it, so it is the shortest call. p_alone: the transaction ends with this call.
 -- Then an idle worker that offers a slot gets the job, held and started when the transaction commits; the
@@ -135,6 +137,7 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_tuning tenure.tunings := tenure.tuning(v_caller.tenant_id);
+  v_like   tenure.new_job;
   v_new    record;
 begin
   if v_caller.tenant_id is null or v_tuning.jobs_open is not true then
@@ -143,11 +146,9 @@ begin
   if p_key ^@ 'step ' then
     perform tenure.check_reserved(null, array[p_key]);
   end if;
-  v_new := tenure.enqueue_alike(v_caller, v_tuning, tenure.now(), p_kind, 1, array[p_payload],
-    case when p_key is not null then array[p_key] end,
-    null, null, null, null, null, null, null, null, null,
-    null, null, null, null, null, null, null, null, null,
-    p_alone);
+  v_like.kind := p_kind;
+  v_new := tenure.enqueue_alike(v_caller, v_tuning, tenure.now(), v_like, 1, array[p_payload],
+    case when p_key is not null then array[p_key] end, p_alone);
   job_id := v_new.ids[1];
   duplicate := v_new.unmade <> '{}';
   state := case when v_new.handed then 'in_progress' else 'queued' end;

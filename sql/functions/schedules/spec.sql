@@ -162,6 +162,7 @@ language plpgsql
 as $$
 declare
   v_now timestamptz := tenure.now();
+  v_job tenure.new_job;
 begin
   p_new.payload := coalesce(p_new.payload, '{}');
   p_new.classification := coalesce(p_new.classification, 'safe_metadata');
@@ -176,9 +177,14 @@ begin
       'Name the kind of the jobs.');
   end if;
   perform tenure.check_numbers('payload', p_new.payload);
-  perform tenure.check_job('', v_now, p_new.payload::json, 'slot', p_new.priority, v_now, null,
-    coalesce(p_new.attempts_max, 1), p_new.classification, 'job', 'tenure',
-    array[p_new.source_ref, p_new.target_ref, p_new.payload_ref], '{}', null);
+  v_job.payload := p_new.payload;
+  v_job.priority := p_new.priority;
+  v_job.attempts_max := p_new.attempts_max;
+  v_job.classification := p_new.classification;
+  v_job.source_ref := p_new.source_ref;
+  v_job.target_ref := p_new.target_ref;
+  v_job.payload_ref := p_new.payload_ref;
+  perform tenure.check_job('', v_now, v_job);
   return p_new;
 end
 $$;

@@ -36,7 +36,9 @@ language plpgsql
 set lock_timeout = '500ms'
 as $$
 declare
-  v_jobs    record;
+  v_due     record;
+  v_job     tenure.new_job;
+  v_jobs    tenure.new_job[] := '{}';
   v_new     record;
   v_started integer := 0;
   v_vain    integer := 0;
@@ -51,33 +53,33 @@ begin
   -- Caught item by item: see refusals.sql.
   begin
     perform tenure.check_gate(p_tenant_id, 'queue.job_substrate.enabled');
-    select array_agg(s.kind order by p.slot_id) as kinds,
-           array_agg(s.payload::json order by p.slot_id) as payloads,
-           array_agg('slot ' || p.slot_id order by p.slot_id) as keys,
-           array_agg(s.executor order by p.slot_id) as executors,
-           array_agg(s.priority::integer order by p.slot_id) as priorities,
-           array_agg(s.source_ref order by p.slot_id) as source_refs,
-           array_agg(s.target_ref order by p.slot_id) as target_refs,
-           array_agg(s.payload_ref order by p.slot_id) as payload_refs,
-           array_agg(s.classification order by p.slot_id) as classifications,
-           array_agg(s.attempts_max::integer order by p.slot_id) as attempts_max,
-           array_agg('tenure.schedule'::text order by p.slot_id) as source_systems,
-           case
-             when bool_or(s.run_timeout_seconds is not null)
-               then array_agg(s.run_timeout_seconds order by p.slot_id)
-           end as run_timeouts,
-           array_agg(s.backoff_base_seconds order by p.slot_id) as backoffs,
-           array_agg(case s.reentry when 'refused' then 'fail' end order by p.slot_id) as on_lost,
-           array_agg(tenure.slot_origin(s, p) order by p.slot_id) as origins
-      into v_jobs
-      from tenure.planned_slots p
-      join tenure.schedules s on s.schedule_id = p.schedule_id
-     where p.slot_id = any (p_slot_ids);
-    v_new := tenure.enqueue_batch(p_caller, tenure.tuning(p_tenant_id), p_now, v_jobs.kinds, v_jobs.payloads,
-      v_jobs.keys, v_jobs.executors, v_jobs.priorities, null, null, v_jobs.source_refs, v_jobs.target_refs,
-      v_jobs.payload_refs, v_jobs.classifications, v_jobs.attempts_max, null, null, null, null, null, null,
-      null, v_jobs.source_systems, null, null, v_jobs.run_timeouts, v_jobs.backoffs, v_jobs.on_lost,
-      p_origins => v_jobs.origins);
+    v_job.source_system := 'tenure.schedule';
+    for v_due in
+      select p.slot_id, s.kind, s.payload, s.executor, s.priority, s.source_ref, s.target_ref, s.payload_ref,
+             s.classification, s.attempts_max, s.run_timeout_seconds, s.backoff_base_seconds, s.reentry,
+             tenure.slot_origin(s, p) as origin
+        from tenure.planned_slots p
+        join tenure.schedules s on s.schedule_id = p.schedule_id
+       where p.slot_id = any (p_slot_ids)
+       order by p.slot_id
+    loop
+      v_job.kind := v_due.kind;
+      v_job.payload := v_due.payload;
+      v_job.key := 'slot ' || v_due.slot_id;
+      v_job.executor := v_due.executor;
+      v_job.priority := v_due.priority;
+      v_job.source_ref := v_due.source_ref;
+      v_job.target_ref := v_due.target_ref;
+      v_job.payload_ref := v_due.payload_ref;
+      v_job.classification := v_due.classification;
+      v_job.attempts_max := v_due.attempts_max;
+      v_job.run_timeout_seconds := v_due.run_timeout_seconds;
+      v_job.backoff_base_seconds := v_due.backoff_base_seconds;
+      v_job.on_lost := case v_due.reentry when 'refused' then 'fail' end;
+      v_job.origin := v_due.origin;
+      v_jobs := v_jobs || v_job;
+    end loop;
+    v_new := tenure.enqueue_batch(p_caller, tenure.tuning(p_tenant_id), p_now, v_jobs);
     if v_new.unmade <> '{}' then
       perform tenure.refuse('key_taken', 'Another job has the key of the slot.',
         'Keys that begin with "slot" and a number are for slots.', 'Cancel that job.');

@@ -9,7 +9,9 @@ language plpgsql
 as $$
 declare
   v_caller tenure.caller_identity;
-  v_jobs   record;
+  v_step   record;
+  v_job    tenure.new_job;
+  v_jobs   tenure.new_job[] := '{}';
   v_new    record;
   v_one    record;
   v_state  text;
@@ -24,56 +26,42 @@ begin
   v_caller.principal := 'execution';
   v_caller.scope := 'execution';
   begin
-    select array_agg(s.kind) as kinds,
-           array_agg(s.payload) as payloads,
-           array_agg(s.key) as keys,
-           array_agg(s.executor) as executors,
-           array_agg(s.priority) as priorities,
-           array_agg(s.target_ref) as target_refs,
-           array_agg(s.payload_ref) as payload_refs,
-           array_agg(s.classification) as classifications,
-           array_agg(s.attempts_max) as attempts_max,
-           array_agg(s.correlation_id) as correlations,
-           array_agg(s.execution_id) as workflows,
-           array_agg('tenure.execution'::text) as systems,
-           array_agg(s.timeout_seconds) as timeouts,
-           array_agg(s.on_lost) as on_lost,
-           array_agg(s.renewals_max) as renewals,
-           array_agg(tenure.lease_floor(s.lease_seconds)) as floors,
-           array_agg(s.origin) as origins
-      into v_jobs
-      -- Sorted once, not for each of the arrays.
-      from (
-        select s.kind,
-               s.payload::json as payload,
-               tenure.step_origin(s.execution_id, s.step_number, s.step_id, s.action, s.action_class,
-                 s.target_type, e.plan_hash) as origin,
-               'step ' || s.execution_id::text || ' ' || s.step_number::text as key,
-               s.executor,
-               e.priority::integer as priority,
-               s.target_ref,
-               s.payload_ref,
-               s.attempts_max::integer as attempts_max,
-               nullif(s.payload_classification, 'safe_metadata') as classification,
-               e.correlation_id,
-               e.execution_id,
-               s.timeout_seconds,
-               case s.effects when 'once' then 'fail' end as on_lost,
-               s.renewals_max,
-               s.lease_seconds
-          from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
-          cross join lateral (
-            select s.*
-              from tenure.steps s
-             where s.execution_id = t.e and s.step_number = t.n
-            offset 0) s
-          cross join lateral (select e.* from tenure.executions e where e.execution_id = t.e offset 0) e
-         order by t.turn) s;
-    v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_tenant_id), p_now, v_jobs.kinds, v_jobs.payloads,
-      v_jobs.keys, v_jobs.executors, v_jobs.priorities, null, null, null, v_jobs.target_refs,
-      v_jobs.payload_refs, v_jobs.classifications, v_jobs.attempts_max, v_jobs.correlations, null, null,
-      v_jobs.workflows, null, null, null, v_jobs.systems, null, null, v_jobs.timeouts, null, v_jobs.on_lost,
-      v_jobs.renewals, 'fail', v_jobs.floors, v_jobs.origins);
+    v_job.source_system := 'tenure.execution';
+    v_job.on_exhausted := 'fail';
+    for v_step in
+      select s.kind, s.payload, s.executor, s.target_ref, s.payload_ref, s.attempts_max, s.execution_id,
+             s.step_number, s.timeout_seconds, s.renewals_max, s.lease_seconds, s.effects,
+             s.payload_classification, e.priority, e.correlation_id,
+             tenure.step_origin(s.execution_id, s.step_number, s.step_id, s.action, s.action_class,
+               s.target_type, e.plan_hash) as origin
+        from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
+        cross join lateral (
+          select s.*
+            from tenure.steps s
+           where s.execution_id = t.e and s.step_number = t.n
+          offset 0) s
+        cross join lateral (select e.* from tenure.executions e where e.execution_id = t.e offset 0) e
+       order by t.turn
+    loop
+      v_job.kind := v_step.kind;
+      v_job.payload := v_step.payload;
+      v_job.key := 'step ' || v_step.execution_id || ' ' || v_step.step_number;
+      v_job.executor := v_step.executor;
+      v_job.priority := v_step.priority;
+      v_job.target_ref := v_step.target_ref;
+      v_job.payload_ref := v_step.payload_ref;
+      v_job.classification := v_step.payload_classification;
+      v_job.attempts_max := v_step.attempts_max;
+      v_job.correlation_id := v_step.correlation_id;
+      v_job.workflow_id := v_step.execution_id;
+      v_job.lease_seconds := tenure.lease_floor(v_step.lease_seconds);
+      v_job.run_timeout_seconds := v_step.timeout_seconds;
+      v_job.renewals_max := v_step.renewals_max;
+      v_job.on_lost := case v_step.effects when 'once' then 'fail' end;
+      v_job.origin := v_step.origin;
+      v_jobs := v_jobs || v_job;
+    end loop;
+    v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_tenant_id), p_now, v_jobs);
     if v_new.unmade <> '{}' then
       perform tenure.refuse('key_taken', 'Another job has the key of the step.',
         'Keys that begin with "step" and an execution are for steps.',

@@ -261,47 +261,41 @@ create or replace function tenure.subscription_enqueue(
 language plpgsql
 as $$
 declare
-  v_tuning   tenure.tunings := tenure.tuning(p_sub.tenant_id);
-  v_caller   tenure.caller_identity;
-  v_rows     integer := cardinality(p_parts);
-  v_payloads json[];
-  v_new      record;
+  v_caller tenure.caller_identity;
+  v_row    record;
+  v_job    tenure.new_job;
+  v_jobs   tenure.new_job[] := '{}';
+  v_new    record;
 begin
   v_caller.tenant_id := p_sub.tenant_id;
   v_caller.principal := p_actor;
   v_caller.scope := 'tenant';
-  -- The data of the event is included where a payload may hold it.
-  v_payloads := array(
-    select json_build_object(
-             'subscription', p_sub.name,
-             'event', case
-               when octet_length(t.about::text) <= tenure.limit_of('event_payload_bytes_max')
-                    and not tenure.may_have_forbidden_key(t.about::text)
-                 then t.about
-               else t.about - 'data'
-             end)
-      from unnest(p_parts) with ordinality t (about, n)
-     order by t.n);
-  v_new := tenure.enqueue_batch(v_caller, v_tuning, p_now,
-    array_fill(p_sub.job_kind, array[v_rows]),
-    v_payloads,
-    array(
-      select format('subscription %s %s %s', p_sub.subscription_id, t.about ->> 'cursor',
-               coalesce(t.about ->> 'job_id', '-'))
-        from unnest(p_parts) with ordinality t (about, n)
-       order by t.n),
-    case when p_sub.executor is not null then array_fill(p_sub.executor, array[v_rows]) end,
-    array_fill(p_sub.priority::integer, array[v_rows]),
-    null, null, null, null, null, null, null, null,
-    p_seqs,
-    array(
-      select case when exists (select from tenure.jobs j where j.job_id = t.id) then t.id end
-        from unnest(p_jobs) with ordinality t (id, n)
-       order by t.n),
-    null, null, null, null,
-    array_fill('tenure.subscription'::text, array[v_rows]),
-    null,
-    p_sub.created_by);
-  return v_rows - cardinality(v_new.unmade);
+  v_job.kind := p_sub.job_kind;
+  v_job.executor := p_sub.executor;
+  v_job.priority := p_sub.priority;
+  v_job.source_system := 'tenure.subscription';
+  v_job.on_behalf_of := p_sub.created_by;
+  for v_row in
+    select t.about, t.seq, (select j.job_id from tenure.jobs j where j.job_id = t.job_id) as parent_job_id
+      from unnest(p_parts, p_seqs, p_jobs) with ordinality t (about, seq, job_id, n)
+     order by t.n
+  loop
+    -- The data of the event is included where a payload may hold it.
+    v_job.payload := json_build_object(
+      'subscription', p_sub.name,
+      'event', case
+        when octet_length(v_row.about::text) <= tenure.limit_of('event_payload_bytes_max')
+             and not tenure.may_have_forbidden_key(v_row.about::text)
+          then v_row.about
+        else v_row.about - 'data'
+      end);
+    v_job.key := format('subscription %s %s %s', p_sub.subscription_id, v_row.about ->> 'cursor',
+      coalesce(v_row.about ->> 'job_id', '-'));
+    v_job.causation_event := v_row.seq;
+    v_job.parent_job_id := v_row.parent_job_id;
+    v_jobs := v_jobs || v_job;
+  end loop;
+  v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_sub.tenant_id), p_now, v_jobs);
+  return cardinality(v_jobs) - cardinality(v_new.unmade);
 end
 $$;

@@ -1,0 +1,36 @@
+-- A job to be made, as the functions of the way in pass it to each other. The fields up to on_behalf_of are
+-- the arguments of tenure.job_enqueue_many, in their order; a field that is null has its default.
+create type tenure.new_job as (
+  kind                 text,
+  payload              json,
+  key                  text,
+  executor             text,
+  priority             integer,
+  due_at               timestamptz,
+  deadline_at          timestamptz,
+  source_ref           text,
+  target_ref           text,
+  payload_ref          text,
+  classification       text,
+  attempts_max         integer,
+  correlation_id       text,
+  causation_event      bigint,
+  parent_job_id        uuid,
+  workflow_id          uuid,
+  run_id               uuid,
+  affinity_key         text,
+  event_domain         text,
+  source_system        text,
+  job_id               uuid,
+  on_behalf_of         text,
+  -- Only steps, slots and replays set these. The first five override the policy of the kind.
+  lease_seconds        integer,
+  run_timeout_seconds  integer,
+  backoff_base_seconds integer,
+  renewals_max         integer,
+  on_exhausted         text,
+  on_lost              text,
+  origin               jsonb,
+  replay_of            uuid,
+  traceparent          text
+);
