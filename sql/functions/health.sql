@@ -106,7 +106,7 @@ begin
        where s.next_at <= v_now),
     'executions_late_seconds', (
       select greatest(0, coalesce(extract(epoch from v_now - min(e.next_at)), 0))
-        from tenure.executions e
+        from tenure.execution_states e
        where e.next_at <= v_now
          and (e.tenant_id = tenure.current_tenant() or tenure.is_every_tenant())),
     'partitions', (

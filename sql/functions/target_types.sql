@@ -185,8 +185,8 @@ begin
   -- comparison (execution_admit).
   perform tenure.submissions_exclude(p_tenant_id);
   if exists (
-       select from tenure.executions e
-         join tenure.steps s on s.execution_id = e.execution_id
+       select from tenure.execution_rows e
+         join tenure.step_rows s on s.execution_id = e.execution_id
         where e.tenant_id = p_tenant_id
           and e.state in ('pending', 'awaiting_approval', 'approved', 'running')
           and s.target_type = p_name

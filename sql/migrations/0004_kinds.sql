@@ -20,8 +20,6 @@ create table tenure.kinds (
   run_timeout_seconds    integer     check (run_timeout_seconds between 1 and 2592000),
   -- limit
   concurrency_max        integer     check (concurrency_max between 1 and 100000),
-  limit_settles_at       timestamptz,
-  limited_after          xid8,
   -- pause
   paused_at              timestamptz,
   paused_by              text        check (paused_by ~ '\S'),
@@ -36,9 +34,7 @@ create table tenure.kinds (
   primary key (tenant_id, kind),
   constraint kinds_lease_within_max check (
     lease_seconds is null or lease_seconds_max is null or lease_seconds <= lease_seconds_max),
-  constraint kinds_pause_has_author check ((paused_at is null) = (paused_by is null)),
-  constraint kinds_settles_only_with_limit check (
-    concurrency_max is not null or (limited_after is null and limit_settles_at is null))
+  constraint kinds_pause_has_author check ((paused_at is null) = (paused_by is null))
 );
 create index kinds_executor on tenure.kinds (executor);
 create index kinds_event_domain on tenure.kinds (event_domain);
@@ -48,10 +44,6 @@ comment on column tenure.kinds.only_by_plan is
   'True: each job of the kind is the step of an execution. Every other way to make one is refused.';
 comment on column tenure.kinds.concurrency_max is
   'Maximum number of held jobs of this kind, over all workers and executors. Null: no limit.';
-comment on column tenure.kinds.limit_settles_at is
-  'Set while the limit is new. Until then every held job of the kind is counted: see tenure.kind_settle.';
-comment on column tenure.kinds.limited_after is
-  'Set while the limit settles: older transactions may still hold jobs that are not marked as limited.';
 comment on column tenure.kinds.catch_up is
   'Applies to late slots of schedules without a rule of their own. Null: none for agents, else latest_only.';
 comment on column tenure.kinds.key_keep_seconds is

@@ -88,6 +88,7 @@ create table tenure.governance_changes (
   proposed_by     text        not null check (proposed_by ~ '\S'),
   proposed_makers text[]      not null default '{}',
   proposed_means  text[]      not null default '{}',
+  on_behalf_of    text,
   decided_at      timestamptz,
   decided_by      text        check (decided_by ~ '\S'),
   decided_makers  text[],

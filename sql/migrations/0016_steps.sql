@@ -1,96 +1,48 @@
--- The steps of executions. Row-level security is not forced on the owner: each step that goes on reads and
--- writes these tables, and the functions filter by tenant themselves.
+-- The steps of executions: what the plan says is written once, in steps; where a step stands moves in
+-- step_states. Row-level security is not forced on the owner: each step that goes on reads and writes these
+-- tables, and the functions filter by tenant themselves.
 
 create table tenure.steps (
   execution_id           uuid        not null,
-  step_number            integer     not null,
+  step_number            integer     not null check (step_number > 0),
   tenant_id              integer     not null,
-  -- what the plan says
-  step_id                text        not null,
-  action                 text        not null,
-  action_class           text        not null,
-  target_type            text        not null,
-  target_ref             text        not null,
+  step_id                text        not null check (step_id ~ '\S'),
+  action                 text        not null check (action ~ '\S'),
+  action_class           text        not null check (action_class in ('read', 'modify', 'deploy')),
+  target_type            text        not null check (target_type ~ '\S'),
+  target_ref             text        not null check (target_ref ~ '\S'),
   kind                   text        not null,
   executor               text,
-  payload                jsonb       not null default '{}',
+  payload                jsonb       not null default '{}' check (jsonb_typeof(payload) = 'object'),
   payload_ref            text,
   payload_classification text        not null default 'safe_metadata'
                                      check (payload_classification in ('safe_metadata', 'restricted')),
-  effects                text        not null,
-  attempts_max           smallint,
-  timeout_seconds        integer     not null,
-  renewals_max           integer     not null,
-  lease_seconds          integer     not null,
+  effects                text        not null check (effects in ('idempotent', 'once')),
+  attempts_max           smallint    check (attempts_max >= 1),
+  timeout_seconds        integer     not null check (timeout_seconds > 0),
+  renewals_max           integer     not null check (renewals_max >= 0),
+  lease_seconds          integer     not null check (lease_seconds between 1 and 86400),
   priority               smallint    not null,
   registration           text,
   level_min              smallint    not null default 0 check (level_min between 0 and 3),
-  approval_level         smallint    not null,
-  rule                   text        not null,
+  approval_level         smallint    not null check (approval_level between 0 and 3),
+  rule                   text        not null check (rule ~ '\S'),
   approval_roles         text[]      not null default '{}',
-  approval_quorum        smallint    not null default 1,
-  approval_seconds       integer     not null default 86400,
+  approval_quorum        smallint    not null default 1 check (approval_quorum between 1 and 10),
+  approval_seconds       integer     not null default 86400 check (approval_seconds > 0),
   section                text,
   lock_target            text,
   lock_action            text,
   compensation_note      text,
-  -- how it stands
-  state                  text        not null default 'waiting',
-  needs_left             integer     not null,
-  blocked_order          bigint,
-  blocked_at             timestamptz,
-  fence                  bigint,
-  job_id                 uuid,
-  dispatches             smallint    not null default 0,
-  carried_from           uuid,
-  attempt                smallint    not null default 0,
-  worker                 text,
-  queued_at              timestamptz,
-  started_at             timestamptz,
-  ended_at               timestamptz,
-  duration_ms            bigint      generated always as (
-    round(date_part('epoch', ended_at - started_at) * 1000000)::bigint / 1000) stored,
-  -- what came of it
-  output_summary         jsonb,
-  output_ref             text,
-  output_size_bytes      integer,
-  error_code             text,
-  error_class            text,
-  error_message          text,
-  verdict_by             text,
-  verdict_reason         text,
   primary key (execution_id, step_number),
   constraint steps_level_reached check (approval_level >= level_min),
-  constraint steps_goes_on check (
-    case
-      when state in ('waiting', 'awaiting_approval') then num_nonnulls(ended_at, blocked_order) = 0
-      when state in ('running', 'unknown') then
-        num_nonnulls(ended_at, blocked_order) = 0 and job_id is not null
-      when state = 'blocked' then ended_at is null and blocked_order is not null
-      else state in ('succeeded', 'failed', 'cancelled', 'skipped')
-        and ended_at is not null
-        and blocked_order is null
-    end
-    and least(needs_left, attempt, dispatches, output_size_bytes) >= 0
-    and (attempt <= attempts_max or verdict_by is not null or attempts_max is null)
-    and ended_at >= started_at
-    and octet_length(output_summary::text) <= 10240
-    and length(output_ref) <= 500
-    and octet_length(error_message) <= 4000)
-) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
-create unique index steps_job on tenure.steps (job_id) where job_id is not null;
--- Steps that wait for a lock, in the order of their turn: the next one is one lookup.
-create index steps_blocked on tenure.steps (tenant_id, lock_target, priority desc, blocked_order)
-  where blocked_order is not null;
+  constraint steps_lock check (lock_target is not null or lock_action is null)
+);
 create index steps_section on tenure.steps (execution_id, section) where section is not null;
--- History. Columns that change while a step runs are in no index but that of its job: then its end is a
--- heap-only update that writes to no index.
 create index steps_target on tenure.steps (tenant_id, target_type, target_ref, action);
-create index steps_kind on tenure.steps (tenant_id, kind, queued_at) where queued_at is not null;
-create index steps_timed_out on tenure.steps (tenant_id, execution_id) where error_code = 'timed_out';
+create index steps_kind on tenure.steps (tenant_id, kind, execution_id);
 comment on table tenure.steps is
-  'One step of a frozen plan: what it is, which never changes, and its progress. It becomes a job when its '
-  'turn comes.';
+  'One step of a frozen plan, as the plan, the registered actions and the rules have it. Written once.';
 comment on column tenure.steps.action_class is
   'The class that applies: that of the registered action, or that of the plan where it is stricter.';
 comment on column tenure.steps.payload_classification is
@@ -104,20 +56,86 @@ comment on column tenure.steps.approval_quorum is
   'submitted.';
 comment on column tenure.steps.section is
   'The section of the plan that it belongs to: steps that hold one lock together, one after the other.';
-comment on column tenure.steps.needs_left is 'How many of its needs have not succeeded yet.';
-comment on column tenure.steps.fence is
-  'The fencing number of the run that may act on the target, or was the last: greater than all before it.';
--- What a step is, is checked when those columns are written; see 0015_executions.sql.
-create trigger steps_shape
-  after insert or update of
-    step_number, step_id, action, action_class, target_type, target_ref, payload, effects, attempts_max,
-    timeout_seconds, renewals_max, lease_seconds, approval_level, rule, approval_quorum, approval_seconds,
-    lock_target, lock_action
-  on tenure.steps
-  for each row execute function tenure.steps_shape();
+create trigger steps_frozen before update on tenure.steps
+  for each row execute function tenure.refuse_change();
+create trigger steps_kept before delete on tenure.steps
+  for each row execute function tenure.refuse_loss();
 alter table tenure.steps enable row level security;
 create policy own_tenant on tenure.steps
   using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+create table tenure.step_states (
+  execution_id      uuid        not null,
+  step_number       integer     not null,
+  tenant_id         integer     not null,
+  attempts_max      smallint,
+  state             text        not null default 'waiting',
+  needs_left        integer     not null,
+  job_id            uuid,
+  dispatches        smallint    not null default 0,
+  fence             bigint,
+  attempt           smallint    not null default 0,
+  worker            text,
+  queued_at         timestamptz,
+  started_at        timestamptz,
+  ended_at          timestamptz,
+  output_summary    jsonb,
+  output_ref        text,
+  output_size_bytes integer,
+  error_code        text,
+  error_class       text,
+  error_message     text,
+  carried_from      uuid,
+  verdict_by        text,
+  verdict_reason    text,
+  primary key (execution_id, step_number),
+  foreign key (execution_id, step_number) references tenure.steps,
+  constraint step_states_moves check (
+    case
+      when state in ('waiting', 'awaiting_approval', 'blocked') then ended_at is null
+      when state in ('running', 'unknown') then ended_at is null and job_id is not null
+      else state in ('succeeded', 'failed', 'cancelled', 'skipped') and ended_at is not null
+    end
+    and least(needs_left, attempt, dispatches, output_size_bytes) >= 0
+    and (attempt <= attempts_max or verdict_by is not null or attempts_max is null)
+    and ended_at >= started_at
+    and octet_length(output_summary::text) <= 10240
+    and length(output_ref) <= 500
+    and octet_length(error_message) <= 4000)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+-- What changes while a step runs is in no index but that of its job: then its end is a heap-only update that
+-- writes to no index.
+create unique index step_states_job on tenure.step_states (job_id) where job_id is not null;
+create index step_states_timed_out on tenure.step_states (tenant_id, execution_id)
+  where error_code = 'timed_out';
+comment on table tenure.step_states is
+  'Where a step stands. It becomes a job when its turn comes. Only a transaction that has locked the row of '
+  'its execution in execution_states changes it. attempts_max is a copy, for the check.';
+comment on column tenure.step_states.needs_left is 'How many of its needs have not succeeded yet.';
+comment on column tenure.step_states.fence is
+  'The fencing number of the run that may act on the target, or was the last: greater than all before it. '
+  'Null for a step without a lock.';
+create trigger step_states_frozen before update of execution_id, step_number, tenant_id, attempts_max
+  on tenure.step_states
+  for each row execute function tenure.refuse_change();
+alter table tenure.step_states enable row level security;
+create policy own_tenant on tenure.step_states
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+-- Functions off the hot path read a step whole.
+create view tenure.step_rows with (security_invoker = true) as
+select p.execution_id, p.step_number, p.tenant_id, p.step_id, p.action, p.action_class, p.target_type,
+       p.target_ref, p.kind, p.executor, p.payload, p.payload_ref, p.payload_classification, p.effects,
+       p.attempts_max, p.timeout_seconds, p.renewals_max, p.lease_seconds, p.priority, p.approval_level,
+       p.level_min, p.rule, p.approval_roles, p.approval_quorum, p.approval_seconds, p.lock_target,
+       p.lock_action, p.section, p.compensation_note, p.registration, s.state, s.needs_left, s.fence,
+       s.job_id, s.dispatches, s.carried_from, s.attempt, s.worker, s.queued_at, s.started_at, s.ended_at,
+       tenure.milliseconds(s.started_at, s.ended_at) as duration_ms,
+       s.output_summary, s.output_ref, s.output_size_bytes, s.error_code, s.error_class, s.error_message,
+       s.verdict_by, s.verdict_reason
+  from tenure.steps p
+  join tenure.step_states s on s.execution_id = p.execution_id and s.step_number = p.step_number;
+comment on view tenure.step_rows is 'Steps: what the plan says, and where each stands.';
 
 create table tenure.step_needs (
   execution_id uuid    not null,

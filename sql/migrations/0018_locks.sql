@@ -1,8 +1,8 @@
 -- Locks on targets. Row-level security is not forced on the owner, as for steps.
 
--- Fencing numbers, and the order in which steps wait for a lock.
+-- Fencing numbers, and the order of arrival in the queues of targets.
 create sequence tenure.lock_fence;
-create sequence tenure.block_order;
+create sequence tenure.lock_turn;
 
 create table tenure.lock_targets (
   tenant_id integer not null,
@@ -52,4 +52,25 @@ comment on column tenure.locks.section is
   'The section that holds it, until its last step has ended; step_number is the step that came last.';
 alter table tenure.locks enable row level security;
 create policy own_tenant on tenure.locks
+  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
+
+create table tenure.lock_queue (
+  execution_id uuid        not null,
+  step_number  integer     not null,
+  tenant_id    integer     not null,
+  target       text        not null,
+  action       text        not null,
+  priority     smallint    not null,
+  turn         bigint      not null default nextval('tenure.lock_turn'),
+  since        timestamptz not null,
+  primary key (execution_id, step_number),
+  foreign key (execution_id, step_number) references tenure.steps,
+  foreign key (tenant_id, target) references tenure.lock_targets
+);
+-- The next step of a target is one lookup, however many wait.
+create unique index lock_queue_turn on tenure.lock_queue (tenant_id, target, priority desc, turn);
+comment on table tenure.lock_queue is
+  'Blocked steps: those that wait for a lock on their target, by priority and then by arrival.';
+alter table tenure.lock_queue enable row level security;
+create policy own_tenant on tenure.lock_queue
   using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));

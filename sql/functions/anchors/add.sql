@@ -62,7 +62,7 @@ begin
   select v_last + 1, row_number() over (order by x.execution_id) - 1,
          x.tenant_id, x.execution_id, x.chain_length, x.chain_hash
     from taken t
-    join tenure.executions x on x.execution_id = t.execution_id and x.chain_length > 0
+    join tenure.execution_states x on x.execution_id = t.execution_id and x.chain_length > 0
    where not exists (
      select
        from tenure.anchor_leaves l

@@ -33,7 +33,7 @@ begin
   insert into tenure.anchor_pending (execution_id, tenant_id, seen_at)
   select x.execution_id, x.tenant_id, p_now
     from unnest(v_page.subjects) s (subject)
-    join tenure.executions x on x.execution_id = s.subject::uuid and x.tenant_id = p_cursor.tenant_id
+    join tenure.execution_states x on x.execution_id = s.subject::uuid and x.tenant_id = p_cursor.tenant_id
    order by x.execution_id
   on conflict (execution_id) do nothing;
   update tenure.anchor_cursors c
@@ -73,7 +73,7 @@ begin
   end if;
   with page as materialized (
     select x.execution_id, x.tenant_id, x.chain_length, x.chain_hash
-      from tenure.executions x
+      from tenure.execution_states x
      where x.execution_id > v_log.walked
      order by x.execution_id
      limit p_rows_max
@@ -134,7 +134,7 @@ begin
   end if;
   for v_tenant in
     select t.tenant_id, c as place,
-           exists (select from tenure.executions x where x.tenant_id = t.tenant_id) as has_executions
+           exists (select from tenure.execution_states x where x.tenant_id = t.tenant_id) as has_executions
       from tenure.tenants t
       left join tenure.anchor_cursors c on c.tenant_id = t.tenant_id
      where t.tenant_id > 0

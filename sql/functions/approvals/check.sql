@@ -49,14 +49,14 @@ end
 $$;
 
 -- Whether one of these requested the plan, or had it requested: this time, or when it was run before.
-create or replace function tenure.is_requester(p_execution tenure.executions, p_names text[]) returns boolean
+create or replace function tenure.is_requester(p_execution tenure.execution_rows, p_names text[]) returns boolean
 language sql stable
 as $$ select p_execution.requesters && p_names $$;
 
 -- Refuses a decision by a key, a login or a principal that a requester of the plan made or changed: the
 -- requester could be the one who uses it.
 create or replace function tenure.check_makers(
-  p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) returns void
+  p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_makers text[]) returns void
 language plpgsql
 as $$
 declare

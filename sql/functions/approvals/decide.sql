@@ -12,7 +12,7 @@ declare
   v_caller   tenure.caller_identity := tenure.caller();
   v_now      timestamptz;
   v_approval tenure.approvals;
-  v_exec     tenure.executions;
+  v_exec     tenure.execution_rows;
   v_who      record;
   v_makers   text[] := tenure.auth_makers(v_caller);
   v_missing  text[];
@@ -166,7 +166,7 @@ begin
     'approvals_given', v_approval.given,
     'quorum', v_approval.quorum,
     'roles_missing', v_missing,
-    'execution_state', (select e.state from tenure.executions e where e.execution_id = v_exec.execution_id));
+    'execution_state', (select e.state from tenure.execution_states e where e.execution_id = v_exec.execution_id));
 end
 $$;
 
@@ -182,18 +182,18 @@ declare
       'approval_id', p_approval.approval_id,
       'plan_hash', p_approval.plan_hash,
       'reason', coalesce(p_reason, p_approval.reason))))::tenure.execution_told;
-  v_exec   tenure.executions;
+  v_exec   tenure.execution_rows;
   v_lapses timestamptz;
-  v_step   tenure.steps;
+  v_step   tenure.step_states;
 begin
   if p_approval.state = 'pending' then
     return;
   end if;
-  select e.* into v_exec from tenure.executions e where e.execution_id = p_approval.execution_id;
+  select e.* into v_exec from tenure.execution_rows e where e.execution_id = p_approval.execution_id;
   if p_approval.step_number is null then
     if p_approval.state = 'approved' then
       perform tenure.execution_move(p_now, p_actor, v_exec.execution_id, 'approved', null, null);
-      update tenure.executions e
+      update tenure.execution_states e
          set lapses_at = tenure.execution_lapses_at(p_now, v_exec)
        where e.execution_id = v_exec.execution_id
       returning e.lapses_at into v_lapses;
@@ -215,13 +215,13 @@ begin
 
   perform tenure.chain_append(p_now, p_actor, array[v_told]);
   -- The clock of the execution stands still while the decision is pending.
-  update tenure.executions e
+  update tenure.execution_states e
      set timeout_at = e.timeout_at + tenure.clock_stood(v_exec, p_approval.created_at, p_approval.decided_at,
            p_approval.approval_id)
    where e.execution_id = v_exec.execution_id
      and e.timeout_at is not null;
   if p_approval.state = 'approved' then
-    update tenure.steps s
+    update tenure.step_states s
        set state = 'waiting'
      where s.execution_id = v_exec.execution_id
        and s.step_number = p_approval.step_number
@@ -230,7 +230,7 @@ begin
       perform tenure.steps_go_on(p_now, p_actor, v_exec.execution_id, array[p_approval.step_number], false);
     end if;
   else
-    update tenure.steps s
+    update tenure.step_states s
        set state = 'failed',
            ended_at = greatest(p_now, s.started_at),
            error_code = case p_approval.state when 'rejected' then 'rejected' else 'approval_expired' end,
@@ -242,7 +242,7 @@ begin
     returning s.* into v_step;
     -- An execution that never began cannot fail: it is called off.
     if v_exec.state = 'approved' then
-      update tenure.steps s
+      update tenure.step_states s
          set state = 'awaiting_approval',
              ended_at = null
        where s.execution_id = v_exec.execution_id

@@ -28,8 +28,8 @@ begin
            a.state, a.rule, a.auto_approved, a.runbook_ref, a.created_at, a.expires_at, a.decided_at,
            a.decided_by, a.reason, a.consumed_at
       from tenure.approvals a
-      join tenure.executions e on e.execution_id = a.execution_id
-      left join tenure.steps s on s.execution_id = a.execution_id and s.step_number = a.step_number
+      join tenure.execution_rows e on e.execution_id = a.execution_id
+      left join tenure.step_rows s on s.execution_id = a.execution_id and s.step_number = a.step_number
      where a.tenant_id = v_tenant
        and (p_execution_id is null or a.execution_id = p_execution_id)
        and (p_state is null or a.state = p_state)
@@ -50,7 +50,7 @@ as $$
 declare
   v_tenant integer := tenure.current_tenant();
   v_row    tenure.approvals;
-  v_exec   tenure.executions;
+  v_exec   tenure.execution_rows;
 begin
   select a.* into v_row
     from tenure.approvals a
@@ -59,14 +59,14 @@ begin
   if not found then
     perform tenure.refuse_approval(p_approval_id);
   end if;
-  select e.* into v_exec from tenure.executions e where e.execution_id = v_row.execution_id;
+  select e.* into v_exec from tenure.execution_rows e where e.execution_id = v_row.execution_id;
   return (to_jsonb(v_row) - array['tenant_id', 'step_number', 'given'])
     || jsonb_build_object(
       'approvals_given', v_row.given,
       'roles_missing', to_jsonb(tenure.roles_missing(v_row)),
       'step_id', (
         select s.step_id
-          from tenure.steps s
+          from tenure.step_rows s
          where s.execution_id = v_row.execution_id
            and s.step_number = v_row.step_number),
       'purpose', v_exec.purpose,

@@ -2,7 +2,7 @@
 
 -- Requests a decision about the plan of an execution, or about one step of it.
 create or replace function tenure.approval_request(
-  p_now timestamptz, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer,
+  p_now timestamptz, p_execution tenure.execution_rows, p_plan tenure.plans, p_step_number integer,
   p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text)
 returns tenure.approvals
 language sql
@@ -19,7 +19,7 @@ as $$
 $$;
 
 -- What the event of the request says about it: enough for a message to an approver, with a link.
-create or replace function tenure.approval_asked(p_approval_id uuid, p_execution tenure.executions)
+create or replace function tenure.approval_asked(p_approval_id uuid, p_execution tenure.execution_rows)
 returns jsonb
 language sql stable
 as $$

@@ -5,7 +5,7 @@
 -- Until when an execution that is approved now must have started: some hours (approvals.start_within_hours)
 -- after it could first start. What the approver saw counts: start_after, its window, and a freeze with an end
 -- that is in force. A freeze that comes later does not prolong it. Null: it never lapses.
-create or replace function tenure.execution_lapses_at(p_now timestamptz, p_execution tenure.executions)
+create or replace function tenure.execution_lapses_at(p_now timestamptz, p_execution tenure.execution_rows)
 returns timestamptz
 language plpgsql stable
 as $$
@@ -151,7 +151,7 @@ $$;
 
 -- Whether the approval of an execution allows its start: 'stands'; 'busy', check again soon; or 'gone', and
 -- the execution is called off as approval_lapsed or approver_revoked. The caller holds the execution.
-create or replace function tenure.execution_allowed(p_now timestamptz, p_execution tenure.executions)
+create or replace function tenure.execution_allowed(p_now timestamptz, p_execution tenure.execution_rows)
 returns text
 language plpgsql
 as $$
@@ -235,13 +235,13 @@ create or replace function tenure.approvers_changed(p_now timestamptz, p_names t
 language plpgsql
 as $$
 begin
-  update tenure.executions e
+  update tenure.execution_states e
      set next_at = p_now
    where e.execution_id in (
            select x.execution_id
-             from tenure.executions x
+             from tenure.execution_states x
             where x.state = 'approved'
-              and x.approval_level > 0
+              -- Only a plan that needs an approval has votes.
               and exists (
                     select
                       from tenure.approvals a

@@ -20,7 +20,7 @@ begin
       from tenure.tenants t
       cross join lateral (
         select x.execution_id, x.ended_at
-          from tenure.executions x
+          from tenure.execution_rows x
          where x.tenant_id = t.tenant_id
            and x.ended_at <= v_now - make_interval(
                  days => tenure.setting_integer(t.tenant_id, 'retention.executions_days'))
@@ -44,10 +44,10 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
-  v_row    tenure.executions;
+  v_row    tenure.execution_rows;
 begin
   select e.* into v_row
-    from tenure.executions e
+    from tenure.execution_rows e
    where e.execution_id = p_execution_id
      and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every')
      for update skip locked;
@@ -94,7 +94,9 @@ begin
   delete from tenure.step_runs r where r.execution_id = p_execution_id;
   delete from tenure.step_fences f where f.execution_id = p_execution_id;
   delete from tenure.step_needs n where n.execution_id = p_execution_id;
+  delete from tenure.step_states s where s.execution_id = p_execution_id;
   delete from tenure.steps s where s.execution_id = p_execution_id;
+  delete from tenure.execution_states e where e.execution_id = p_execution_id;
   delete from tenure.executions e where e.execution_id = p_execution_id;
   delete from tenure.plans p where p.execution_id = p_execution_id;
   perform tenure.emit(v_now, v_row.tenant_id, 'execution.archived', v_caller.principal, null,

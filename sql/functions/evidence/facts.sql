@@ -83,7 +83,7 @@ $$;
 
 -- The rules that an execution and its steps name, with content, author and time as they are now. The built-in
 -- rule is not among them, as it has none of these.
-create or replace function tenure.rules_named(p_execution tenure.executions) returns jsonb
+create or replace function tenure.rules_named(p_execution tenure.execution_rows) returns jsonb
 language sql stable
 as $$
   select jsonb_object_agg(r.name, jsonb_strip_nulls(to_jsonb(r)) - array['tenant_id', 'name'])
@@ -99,7 +99,7 @@ $$;
 
 -- The requesters of an execution and the terms it got: the part of the first chained event that the event
 -- stream does not carry.
-create or replace function tenure.submission_record(p_execution tenure.executions, p_plan jsonb, p_text text)
+create or replace function tenure.submission_record(p_execution tenure.execution_rows, p_plan jsonb, p_text text)
 returns jsonb
 language sql stable
 as $$

@@ -11,7 +11,7 @@ as $$
   select s.execution_id, s.step_number, r.job_id, r.run, r.tenant_id, r.attempt, r.outcome, r.state, r.owner,
          r.holder, r.leased_at, r.started_at, r.ended_at, r.actor, r.reason, r.error_code, r.error_class,
          r.error_message, r.result, r.result_ref
-    from tenure.steps s
+    from tenure.step_rows s
     join tenure.jobs j
       on j.workflow_id = p_execution_id
      and j.tenant_id = s.tenant_id
@@ -31,7 +31,7 @@ $$;
 
 -- True when the chained events state a run. For the job that a step runs now they do once an event after the
 -- one that named the job has this run or a later one; starts and progress do not say how a run ended.
-create or replace function tenure.run_told(p_step tenure.steps, p_job_id uuid, p_run integer) returns boolean
+create or replace function tenure.run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer) returns boolean
 language sql stable
 as $$
   select p_step.state <> 'running' or p_step.job_id <> p_job_id or exists (
@@ -52,7 +52,7 @@ $$;
 -- The evidence lines of an execution's rows. Fields are named one by one, so that a new column does not
 -- appear in evidence by itself. Everything stated here follows from the plan and the chained events;
 -- verifying checks that.
-create or replace function tenure.evidence_rows(p_execution tenure.executions)
+create or replace function tenure.evidence_rows(p_execution tenure.execution_rows)
 returns table (part integer, place bigint, rank text, line jsonb)
 language sql stable
 as $$
@@ -89,7 +89,7 @@ as $$
            'needs', (
              select jsonb_agg(o.step_id order by n.needs_number)
                from tenure.step_needs n
-               left join tenure.steps o
+               left join tenure.step_rows o
                  on o.execution_id = n.execution_id
                 and o.step_number = n.needs_number
               where n.execution_id = s.execution_id
@@ -107,7 +107,7 @@ as $$
               'result_hash', tenure.text_hash(s.output_summary::text), 'result_bytes', s.output_size_bytes,
               'result_ref', s.output_ref, 'verdict_by', s.verdict_by,
               'verdict_reason', s.verdict_reason)) end
-    from tenure.steps s
+    from tenure.step_rows s
    where s.execution_id = p_execution.execution_id
   union all
   select 5, 0, a.created_at::text || a.approval_id,
@@ -116,7 +116,7 @@ as $$
            'approval_id', a.approval_id,
            'step', (
              select s.step_id
-               from tenure.steps s
+               from tenure.step_rows s
               where s.execution_id = a.execution_id
                 and s.step_number = a.step_number),
            'plan_hash', a.plan_hash, 'level', a.level, 'roles', a.roles, 'quorum', a.quorum, 'rule', a.rule,
@@ -147,7 +147,7 @@ as $$
            'error_message', tenure.evidence_error(coalesce(r.error_message, r.reason)),
            'result', r.result::text, 'result_ref', r.result_ref))
     from tenure.step_runs_of(p_execution.execution_id) r
-    join tenure.steps s on s.execution_id = r.execution_id and s.step_number = r.step_number
+    join tenure.step_rows s on s.execution_id = r.execution_id and s.step_number = r.step_number
    where tenure.run_told(s, r.job_id, r.run)
 $$;
 
@@ -162,10 +162,10 @@ as $$
 declare
   v_tenant integer := tenure.current_tenant();
   v_now    timestamptz := tenure.now();
-  v_row    tenure.executions;
+  v_row    tenure.execution_rows;
 begin
   select e.* into v_row
-    from tenure.executions e
+    from tenure.execution_rows e
    where e.execution_id = p_execution_id
      and (e.tenant_id = v_tenant or tenure.is_every_tenant());
   if not found then

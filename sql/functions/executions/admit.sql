@@ -3,17 +3,17 @@
 -- Requests the approval that the rules demand, or records that they demand none and starts the execution.
 -- Refuses with busy_try_again when the rules or registrations changed since the plan was frozen.
 create or replace function tenure.execution_admit(p_now timestamptz, p_actor text, p_execution_id uuid)
-returns tenure.executions
+returns tenure.execution_rows
 language plpgsql
 as $$
 declare
-  v_row   tenure.executions;
+  v_row   tenure.execution_rows;
   v_terms record;
   v_plan  tenure.plans;
   v_resolved jsonb;
   v_asked tenure.approvals;
 begin
-  select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;
+  select e.* into strict v_row from tenure.execution_rows e where e.execution_id = p_execution_id;
   select p.* into strict v_plan from tenure.plans p where p.execution_id = p_execution_id;
   -- Read again: the transaction may have waited for another submission since the rules were read, and no
   -- execution may be judged partly by old rules and partly by new ones.
@@ -67,7 +67,7 @@ begin
           'expires_at', v_asked.expires_at))::tenure.execution_told]);
     perform tenure.executions_schedule(p_now, array[p_execution_id]);
   end if;
-  select e.* into strict v_row from tenure.executions e where e.execution_id = p_execution_id;
+  select e.* into strict v_row from tenure.execution_rows e where e.execution_id = p_execution_id;
   return v_row;
 end
 $$;
@@ -80,7 +80,7 @@ returns void
 language plpgsql
 as $$
 begin
-  update tenure.executions e
+  update tenure.execution_states e
      set state = p_state,
          last_state = e.state,
          last_transition_at = p_now,
@@ -99,9 +99,7 @@ begin
            when p_state in ('succeeded', 'partially_failed', 'failed', 'cancelled', 'rejected') then null
            else e.next_at
          end,
-         key_held = e.key_held
-           and not (p_state in ('failed', 'cancelled', 'rejected')
-                    or (p_state = 'succeeded' and e.key_origin = 'derived'))
+         held_key = case when p_state not in ('failed', 'cancelled', 'rejected') then e.held_key end
    where e.execution_id = p_execution_id;
 end
 $$;

@@ -57,10 +57,9 @@ begin
      -- One probe for a waiting step, never a join with all of them.
      where (
        select true
-         from tenure.steps w
+         from tenure.lock_queue w
         where w.tenant_id = g.tenant_id
-          and w.lock_target = g.target
-          and w.blocked_order is not null
+          and w.target = g.target
         limit 1);
     v_told := v_told || v_freed.told;
     if 'failed' = any (v_states) or 'cancelled' = any (v_states) then
@@ -118,13 +117,15 @@ begin
         from unnest(p_execs, p_states) t (execution_id, state)
        where t.state in ('failed', 'cancelled')
     ), halted as (
-      update tenure.executions e
+      update tenure.execution_states e
          set stopping = 'step_failed',
              next_at = least(e.next_at, p_now + interval '5 seconds')
         from hit h
        where e.execution_id = h.execution_id
-         and e.on_step_failure = 'stop'
          and e.stopping is null
+         and (select x.on_step_failure
+                from tenure.executions x
+               where x.execution_id = h.execution_id) = 'stop'
       returning e.execution_id
     )
     select coalesce(array_agg(h.execution_id), '{}') into stopped from halted h;
@@ -159,7 +160,7 @@ begin
       from (select l.execution_id, l.step_number from lost l
             union
             select s.execution_id, s.step_number
-              from tenure.steps s
+              from tenure.step_states s
              where s.execution_id = any (stopped)
                and s.state in ('waiting', 'blocked', 'awaiting_approval')) x;
     told := told
@@ -183,12 +184,12 @@ begin
                    group by t.execution_id, n.step_number) n
             cross join lateral (
               select s.ctid as place, s.needs_left, s.state
-                from tenure.steps s
+                from tenure.step_states s
                where s.execution_id = n.execution_id and s.step_number = n.step_number
               offset 0) s
             cross join lateral (
               select e.stopping, e.state
-                from tenure.executions e
+                from tenure.execution_states e
                where e.execution_id = n.execution_id
               offset 0) e
            where s.state = 'waiting'
@@ -198,7 +199,7 @@ begin
   execs := v_met.execs;
   numbers := v_met.numbers;
   if v_met.later_places is not null then
-    update tenure.steps s
+    update tenure.step_states s
        set needs_left = s.needs_left - m.needs
       from unnest(v_met.later_places, v_met.later_needs) m (place, needs)
      where s.ctid = m.place;
@@ -216,30 +217,19 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_line record;
   v_told tenure.execution_told[];
 begin
-  select array_agg(s.tenant_id) as tenants, array_agg(s.lock_target) as targets
-    into v_line
-    from unnest(p_execs, p_numbers) t (execution_id, step_number)
-    cross join lateral (
-      select s.tenant_id, s.lock_target, s.state
-        from tenure.steps s
-       where s.execution_id = t.execution_id and s.step_number = t.step_number
-      offset 0) s
-   where s.state = 'blocked';
+  perform tenure.lock_queue_leave(p_execs, p_numbers);
   with gone as (
-    update tenure.steps s
+    update tenure.step_states s
        set state = 'skipped',
            ended_at = greatest(p_now, s.started_at),
-           blocked_order = null,
-           blocked_at = null,
            error_message = p_reason
       from (select distinct s.place
               from unnest(p_execs, p_numbers) t (execution_id, step_number)
               cross join lateral (
                 select s.ctid as place
-                  from tenure.steps s
+                  from tenure.step_states s
                  where s.execution_id = t.execution_id and s.step_number = t.step_number
                 offset 0) s) t
      where s.ctid = t.place
@@ -269,9 +259,6 @@ begin
            '{}')
     into v_told
     from gone g;
-  if v_line.targets is not null then
-    perform tenure.lines_left(v_line.tenants, v_line.targets);
-  end if;
   return v_told;
 end
 $$;

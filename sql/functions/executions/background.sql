@@ -8,13 +8,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
-  v_exec   tenure.executions;
+  v_exec   tenure.execution_rows;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
   if v_exec.mode = 'immediate' and v_exec.ended_at is null then
-    update tenure.executions e set mode = 'background' where e.execution_id = p_execution_id;
+    update tenure.execution_states e set mode = 'background' where e.execution_id = p_execution_id;
     perform tenure.chain_append(tenure.now(), v_caller.principal, array[(
       p_execution_id, 'execution_backgrounded', null,
       jsonb_build_object('from', 'immediate', 'to', 'background'))::tenure.execution_told]);

@@ -3,13 +3,13 @@
 
 -- Parks an approved execution that must not start now, because of a freeze or its window, and returns whether
 -- it did. Steps of it that stood in the line of a target leave it. The caller holds the execution.
-create or replace function tenure.execution_parks(p_now timestamptz, p_execution tenure.executions)
+create or replace function tenure.execution_parks(p_now timestamptz, p_execution tenure.execution_rows)
 returns boolean
 language plpgsql
 as $$
 declare
   v_why   text;
-  v_line  record;
+  v_line  integer[];
   v_opens timestamptz := greatest(
     tenure.window_opens(p_execution.start_window, p_now), p_execution.start_after);
 begin
@@ -27,26 +27,23 @@ begin
     return false;
   end if;
   if p_execution.parked is distinct from v_why then
-    update tenure.executions e set parked = v_why where e.execution_id = p_execution.execution_id;
+    update tenure.execution_states e set parked = v_why where e.execution_id = p_execution.execution_id;
     perform tenure.chain_append(greatest(p_now, tenure.now()), 'policy', array[(
       p_execution.execution_id, 'execution_parked', null,
       jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.execution_told]);
   end if;
   -- Its blocked steps ask for their locks again when it starts.
-  with left_line as (
-    update tenure.steps s
-       set state = 'waiting',
-           blocked_order = null,
-           blocked_at = null
+  with unblocked as (
+    update tenure.step_states s
+       set state = 'waiting'
      where s.execution_id = p_execution.execution_id
        and s.state = 'blocked'
-    returning s.tenant_id, s.lock_target
+    returning s.step_number
   )
-  select array_agg(l.tenant_id) as tenants, array_agg(l.lock_target) as targets
-    into v_line
-    from left_line l;
-  if v_line.targets is not null then
-    perform tenure.lines_left(v_line.tenants, v_line.targets);
+  select array_agg(u.step_number) into v_line from unblocked u;
+  if v_line is not null then
+    perform tenure.lock_queue_leave(
+      array_fill(p_execution.execution_id, array[cardinality(v_line)]), v_line);
   end if;
   perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
   return true;
@@ -70,7 +67,7 @@ begin
        from tenure.lock_targets t
        join (
          select distinct s.tenant_id, s.lock_target
-           from tenure.steps s
+           from tenure.step_rows s
           where s.execution_id = any (p_ids)
             and s.state = 'waiting'
             and s.needs_left = 0
@@ -82,7 +79,7 @@ begin
   end if;
   select count(distinct s.lock_target)
     into v_wanted
-    from tenure.steps s
+    from tenure.step_rows s
    where s.execution_id = any (p_ids)
      and s.state = 'waiting'
      and s.needs_left = 0
@@ -94,7 +91,7 @@ begin
         from tenure.lock_targets t
         join (
           select distinct s.tenant_id, s.lock_target
-            from tenure.steps s
+            from tenure.step_rows s
            where s.execution_id = any (p_ids)
              and s.state = 'waiting'
              and s.needs_left = 0
@@ -111,13 +108,13 @@ create or replace function tenure.executions_startable(p_now timestamptz, p_ids 
 language plpgsql
 as $$
 declare
-  v_exec    tenure.executions;
+  v_exec    tenure.execution_rows;
   v_go      uuid[] := '{}';
   v_allowed text;
 begin
   for v_exec in
     select e.*
-      from tenure.executions e
+      from tenure.execution_rows e
      where e.execution_id = any (p_ids)
        and e.state = 'approved'
      order by e.execution_id
@@ -132,7 +129,7 @@ begin
     if v_allowed = 'stands' then
       v_go := v_go || v_exec.execution_id;
     else
-      update tenure.executions e
+      update tenure.execution_states e
          set parked = null,
              next_at = p_now + interval '500 milliseconds'
        where e.execution_id = v_exec.execution_id;
@@ -158,13 +155,13 @@ begin
   if cardinality(v_go) = 0 then
     return;
   end if;
-  update tenure.executions e
+  update tenure.execution_states e
      set parked = null
    where e.execution_id = any (v_go)
      and e.parked is not null;
   if not tenure.targets_hold(v_go, p_patience) then
     -- Another transaction holds one of the targets: try again soon.
-    update tenure.executions e
+    update tenure.execution_states e
        set next_at = p_now + interval '500 milliseconds'
      where e.execution_id = any (v_go);
     return;
@@ -179,7 +176,7 @@ begin
   select coalesce(array_agg(s.execution_id order by s.execution_id, s.step_number), '{}') as execs,
          coalesce(array_agg(s.step_number order by s.execution_id, s.step_number), '{}') as numbers
     into v_ready
-    from tenure.steps s
+    from tenure.step_states s
    where s.execution_id = any (v_go)
      and s.state = 'waiting'
      and s.needs_left = 0;

@@ -11,7 +11,7 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
-  v_exec   tenure.executions;
+  v_exec   tenure.execution_rows;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -38,7 +38,7 @@ begin
              'state', e.state,
              'stopping', e.stopping,
              'steps_open', e.steps_open)
-      from tenure.executions e
+      from tenure.execution_rows e
      where e.execution_id = p_execution_id);
 end
 $$;
@@ -51,7 +51,7 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
-  v_exec   tenure.executions;
+  v_exec   tenure.execution_rows;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -92,7 +92,7 @@ declare
   v_to   text := case p_reason_code when 'rejected' then 'rejected' else 'cancelled' end;
 begin
   p_now := greatest(p_now, tenure.now());
-  select e.state into v_from from tenure.executions e where e.execution_id = p_execution_id;
+  select e.state into v_from from tenure.execution_states e where e.execution_id = p_execution_id;
   update tenure.approvals a
      set state = 'withdrawn',
          decided_at = greatest(p_now, a.created_at),
@@ -113,7 +113,7 @@ begin
        order by s.step_number),
     p_reason);
   -- One chain entry for all of its steps: none of them has an entry of its own.
-  update tenure.executions e
+  update tenure.execution_states e
      set steps_open = e.steps_open - cardinality(v_told),
          steps_skipped = e.steps_skipped + cardinality(v_told)
    where e.execution_id = p_execution_id;

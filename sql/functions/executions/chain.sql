@@ -44,7 +44,7 @@ begin
       -- Looked up once, for the first of its entries: a running execution has many row versions.
       left join lateral (
         select e.ctid as place, e.tenant_id, e.chain_hash, e.chain_length
-          from tenure.executions e
+          from tenure.execution_states e
          where t.first and e.execution_id = t.execution_id
         offset 0) e on true
       left join lateral (
@@ -76,7 +76,7 @@ begin
            end
       from linked l
   ), counted as (
-    update tenure.executions e
+    update tenure.execution_states e
        set chain_length = l.seq,
            chain_hash = l.hash,
            steps_open = e.steps_open - l.succeeded - l.failed - l.cancelled - l.skipped,

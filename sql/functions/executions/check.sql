@@ -36,20 +36,20 @@ $$;
 
 -- The execution, its row locked against other changes; refuses with execution_unknown when it does not exist.
 create or replace function tenure.execution_locked(p_tenant_id integer, p_execution_id uuid)
-returns tenure.executions
+returns tenure.execution_rows
 language plpgsql
 as $$
 declare
-  v_found tenure.executions;
+  v_found tenure.execution_rows;
 begin
-  select e.*
-    into v_found
-    from tenure.executions e
-   where e.execution_id = p_execution_id and e.tenant_id = p_tenant_id
-     for no key update;
+  perform
+     from tenure.execution_states e
+    where e.execution_id = p_execution_id and e.tenant_id = p_tenant_id
+      for no key update;
   if not found then
     perform tenure.refuse_execution(p_execution_id);
   end if;
+  select e.* into strict v_found from tenure.execution_rows e where e.execution_id = p_execution_id;
   return v_found;
 end
 $$;
@@ -72,7 +72,7 @@ $$;
 
 -- Refuses a verb that is possible only from other states of an execution.
 create or replace function tenure.refuse_execution_state(
-  p_execution tenure.executions, p_wanted text, p_from text, p_next text) returns void
+  p_execution tenure.execution_rows, p_wanted text, p_from text, p_next text) returns void
 language sql
 as $$
   select tenure.refuse('state_conflict',

@@ -9,7 +9,7 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
-  v_exec   tenure.executions;
+  v_exec   tenure.execution_rows;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_isolation();
@@ -27,8 +27,8 @@ begin
       'Look at that execution.');
   end if;
   if v_exec.closed_at is null then
-    update tenure.executions e
-       set key_held = false,
+    update tenure.execution_states e
+       set held_key = null,
            closed_at = v_now,
            closed_by = v_caller.principal
      where e.execution_id = p_execution_id;
@@ -48,9 +48,8 @@ begin
     'closed', true,
     'key_held_by', (
       select e.execution_id
-        from tenure.executions e
+        from tenure.execution_states e
        where e.tenant_id = v_caller.tenant_id
-         and e.idempotency_key = v_exec.idempotency_key
-         and e.key_held));
+         and e.held_key = v_exec.idempotency_key));
 end
 $$;

@@ -97,7 +97,7 @@ begin
   end if;
   if p_status = 'closed' and exists (
        select
-         from tenure.executions e
+         from tenure.execution_rows e
         where e.execution_id = p_execution_id
           and e.tenant_id = v_caller.tenant_id
           and e.state = 'partially_failed'

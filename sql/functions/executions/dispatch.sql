@@ -138,7 +138,10 @@ declare
   -- Found by id, never by state: many executions may be approved.
   v_ids  uuid[] := array(
     select e.execution_id
-      from (select e.* from tenure.executions e where e.execution_id = any (p_execs) offset 0) e
+      from (select e.execution_id, e.state
+              from tenure.execution_states e
+             where e.execution_id = any (p_execs)
+            offset 0) e
      where e.state = 'approved');
   v_used record;
 begin
@@ -168,7 +171,7 @@ begin
       (2, (u.execution_id, 'execution_running', null, jsonb_build_object(
         'from', 'approved',
         'to', 'running'))::tenure.execution_told)) x (place, told);
-  update tenure.executions e
+  update tenure.execution_states e
      set state = 'running',
          last_state = e.state,
          last_transition_at = p_now,
@@ -179,8 +182,10 @@ begin
          next_at = t.at + t.allowed
     from (
       select x.ctid as place, coalesce(u.at, p_now) as at,
-             make_interval(secs => x.timeout_ms / 1000.0) as allowed
-        from tenure.executions x
+             make_interval(secs => e.timeout_ms / 1000.0) as allowed
+        from tenure.execution_states x
+        cross join lateral (
+          select e.timeout_ms from tenure.executions e where e.execution_id = x.execution_id offset 0) e
         left join unnest(v_used.ids, v_used.times) u (id, at) on u.id = x.execution_id
        where x.execution_id = any (v_ids)) t
    where e.ctid = t.place;

@@ -14,14 +14,17 @@ begin
     -- By their ids, never by their state: many executions may be in it.
     v_ids := array(
       select e.execution_id
-        from (select e.* from tenure.executions e where e.execution_id = any (p_ids) offset 0) e
+        from (select e.execution_id, e.state, e.steps_open
+                from tenure.execution_states e
+               where e.execution_id = any (p_ids)
+              offset 0) e
        where e.state = 'running' and e.steps_open = 0);
   end if;
   if cardinality(v_ids) = 0 then
     return '{}';
   end if;
   with over as (
-    update tenure.executions e
+    update tenure.execution_states e
        set state = f.becomes,
            last_state = e.state,
            last_transition_at = p_now,
@@ -34,9 +37,10 @@ begin
              when 'succeeded' then 'completed'
              else coalesce(e.reason_code, e.stopping, 'step_failed')
            end,
-           key_held = e.key_held
-             and not (f.becomes in ('failed', 'cancelled')
-                      or (f.becomes = 'succeeded' and e.key_origin = 'derived')),
+           held_key = case
+             when not (f.becomes in ('failed', 'cancelled')
+                       or (f.becomes = 'succeeded' and f.key_origin = 'derived')) then e.held_key
+           end,
            -- If every step succeeded, the request to stop came too late.
            reason = case when f.becomes <> 'succeeded' then e.reason end,
            error_class = b.error_class,
@@ -52,14 +56,16 @@ begin
              'skipped', e.steps_skipped,
              'retries', e.retries_total,
              'errors', coalesce(b.errors, '[]'))
-      from (select e.ctid as place, e.execution_id,
+      from (select e.ctid as place, e.execution_id, x.key_origin,
                    case
                      when e.steps_succeeded = e.step_count then 'succeeded'
                      when e.stopping = 'cancelled' then 'cancelled'
                      when e.stopping is null and e.steps_succeeded > 0 then 'partially_failed'
                      else 'failed'
                    end as becomes
-              from tenure.executions e
+              from tenure.execution_states e
+              cross join lateral (
+                select x.key_origin from tenure.executions x where x.execution_id = e.execution_id offset 0) x
              where e.execution_id = any (v_ids)) f
       left join lateral (
         select (array_agg(s.error_class order by s.ended_at, s.step_number))[1] as error_class,
@@ -76,12 +82,12 @@ begin
                    'message', tenure.cut_text(regexp_replace(s.error_message, '[[:cntrl:]]', ' ', 'g'), 300))
                  order by s.ended_at, s.step_number) as errors
           from (select x.*
-                  from tenure.steps x
+                  from tenure.step_rows x
                  where x.execution_id = f.execution_id and x.state = 'failed'
                  order by x.ended_at, x.step_number
                  limit 5) s) b on true
      where e.ctid = f.place
-    returning e.execution_id, e.state, e.reason_code, e.duration_ms, e.steps_succeeded, e.steps_failed,
+    returning e.execution_id, e.state, e.reason_code, e.started_at, e.ended_at, e.steps_succeeded, e.steps_failed,
       e.steps_skipped, e.steps_cancelled, e.stopping
   )
   select array_agg((
@@ -96,7 +102,7 @@ begin
              'from', 'running',
              'to', o.state,
              'reason_code', o.reason_code,
-             'duration_ms', o.duration_ms,
+             'duration_ms', tenure.milliseconds(o.started_at, o.ended_at),
              'succeeded', o.steps_succeeded,
              'failed', o.steps_failed,
              'skipped', o.steps_skipped,
@@ -127,11 +133,11 @@ begin
                           'error_code', s.error_code,
                           'output_ref', s.output_ref))
                         order by s.step_number)
-                 from tenure.steps s
+                 from tenure.step_rows s
                 where s.execution_id = e.execution_id)),
            e.retries_total + 1, coalesce(nullif(e.error_message, ''), e.reason_code), e.ended_at,
            tenure.is_plan_restricted(e.execution_id)
-      from tenure.executions e
+      from tenure.execution_rows e
       join tenure.plans p on p.execution_id = e.execution_id
      where e.execution_id = any (v_ended.failed);
   end if;

@@ -30,27 +30,37 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     return false;
   end if;
-  select bool_or(h.takes_locks)
+  perform
+     from tenure.execution_states e
+    where e.execution_id = any (p_ids)
+    order by e.execution_id
+      for no key update;
+  select bool_or(e.takes_locks)
     into v_locks
-    from (select e.takes_locks
-            from tenure.executions e
-           where e.execution_id = any (p_ids)
-           order by e.execution_id
-             for no key update) h;
+    from tenure.executions e
+   where e.execution_id = any (p_ids);
   if not v_locks then
     return true;
   end if;
   perform
     from (select distinct x.tenant_id, x.lock_target
-            from (select s.tenant_id, s.lock_target
-                    from tenure.steps s
-                   where s.job_id = any (p_job_ids) and s.lock_target is not null
+            from (select p.tenant_id, p.lock_target
+                    from (select s.execution_id, s.step_number
+                            from tenure.step_states s
+                           where s.job_id = any (p_job_ids)
+                          offset 0) s
+                    cross join lateral (
+                      select p.tenant_id, p.lock_target
+                        from tenure.steps p
+                       where p.execution_id = s.execution_id and p.step_number = s.step_number
+                      offset 0) p
+                   where p.lock_target is not null
                   union all
                   -- From the ended steps to those that need them, never the other way round: the waiting
                   -- steps may be many.
                   select d.tenant_id, d.lock_target
                     from (select s.execution_id, s.step_number
-                            from tenure.steps s
+                            from tenure.step_states s
                            where s.job_id = any (p_job_ids)
                           offset 0) s
                     cross join lateral (
@@ -59,11 +69,16 @@ begin
                        where n.execution_id = s.execution_id and n.needs_number = s.step_number
                       offset 0) n
                     cross join lateral (
-                      select d.tenant_id, d.lock_target, d.state
+                      select d.tenant_id, d.lock_target
                         from tenure.steps d
                        where d.execution_id = s.execution_id and d.step_number = n.step_number
                       offset 0) d
-                   where d.lock_target is not null and d.state = 'waiting') x
+                    cross join lateral (
+                      select w.state
+                        from tenure.step_states w
+                       where w.execution_id = s.execution_id and w.step_number = n.step_number
+                      offset 0) w
+                   where d.lock_target is not null and w.state = 'waiting') x
            order by x.tenant_id, x.lock_target) w
     cross join lateral (
       select from tenure.lock_targets t
@@ -93,7 +108,7 @@ declare
 begin
   select array_agg(distinct s.execution_id order by s.execution_id), array_agg(s.job_id)
     into v_ids, v_jobs
-    from tenure.steps s
+    from tenure.step_states s
    where s.job_id = any (p_job_ids) and s.state = 'running';
   if v_ids is null then
     return;
@@ -110,7 +125,7 @@ begin
   end if;
   insert into tenure.step_marks (job_id, tenant_id, at, trouble)
   select s.job_id, s.tenant_id, p_now, v_what
-    from tenure.steps s
+    from tenure.step_states s
    where s.job_id = any (v_jobs) and s.state = 'running'
    order by s.job_id
   -- Updated, not kept: an existing mark may be of an earlier end, and a tick that follows that one up must
@@ -149,7 +164,7 @@ begin
              when a.state = 'succeeded' then 'succeeded'
              -- It had started and was taken from its worker: it is unknown how far it came, and its effects
              -- must not happen twice.
-             when s.effects = 'once'
+             when p.effects = 'once'
                and a.started_at is not null
                and (a.error_code = 'stale_timeout'
                     or a.outcome = 'renewals_exceeded'
@@ -162,7 +177,7 @@ begin
                      select from tenure.attempts x where x.job_id = s.job_id and x.started_at is not null)
                    and (
                      select e.stopping is not null
-                       from tenure.executions e
+                       from tenure.execution_states e
                       where e.execution_id = s.execution_id) then 'skipped'
                  else 'cancelled'
                end
@@ -174,7 +189,15 @@ begin
              else a.started_at
            end as first_started_at
       -- Found by their jobs, not by their executions: else each end reads all steps of its execution.
-      from (select s.ctid as place, s.* from tenure.steps s where s.job_id = any (p_job_ids) offset 0) s
+      from (select s.ctid as place, s.execution_id, s.step_number, s.job_id, s.state, s.attempt
+              from tenure.step_states s
+             where s.job_id = any (p_job_ids)
+            offset 0) s
+      cross join lateral (
+        select p.effects
+          from tenure.steps p
+         where p.execution_id = s.execution_id and p.step_number = s.step_number
+        offset 0) p
       cross join lateral (
         select a as attempt_row, a.*
           from tenure.attempts a
@@ -183,7 +206,7 @@ begin
          limit 1) a
      where s.state = 'running'
   ), changed as (
-    update tenure.steps s
+    update tenure.step_states s
        set state = case when d.final then d.becomes else s.state end,
            attempt = greatest(d.attempt, s.attempt),
            worker = coalesce(d.owner, s.worker),

@@ -64,11 +64,11 @@ begin
       jsonb_build_object('reason', p_reason));
     -- Executions locked by another transaction are skipped: that transaction is about to read the freeze
     -- itself, or they come due again within a minute (tenure.executions_schedule).
-    update tenure.executions e
+    update tenure.execution_states e
        set next_at = v_now
      where e.execution_id in (
              select x.execution_id
-               from tenure.executions x
+               from tenure.execution_states x
               where x.tenant_id = v_caller.tenant_id
                 and x.state = 'approved'
                 and x.parked = 'freeze'

@@ -94,7 +94,7 @@ create or replace function tenure.execution_freeze_plan(
   p_metadata     jsonb,
   p_on_behalf_of text,
   p_supersedes   uuid,
-  p_retry_of     uuid) returns tenure.executions
+  p_retry_of     uuid) returns tenure.execution_rows
 language plpgsql
 as $$
 declare
@@ -102,7 +102,7 @@ declare
   v_terms  record;
   v_class  text;
   v_asking text[];
-  v_row    tenure.executions;
+  v_row    tenure.execution_rows;
   v_steps  tenure.plan_step[];
 begin
   perform tenure.case_rules_keep(p_caller.tenant_id);
@@ -118,10 +118,10 @@ begin
   loop
     select e.*
       into v_row
-      from tenure.executions e
-     where e.tenant_id = p_caller.tenant_id
-       and e.idempotency_key = p_key
-       and e.key_held;
+      from tenure.execution_states s
+      join tenure.execution_rows e on e.execution_id = s.execution_id
+     where s.tenant_id = p_caller.tenant_id
+       and s.held_key = p_key;
     exit when found;
     perform tenure.check_actions(p_plan);
     if v_terms.level >= 2 and not p_plan ? 'runbook_ref' then
@@ -140,54 +140,57 @@ begin
         'Let it start later, or have the rules changed.');
     end if;
     perform tenure.plan_lanes(p_caller, p_plan);
-    -- One statement: the execution and its plan refer to each other.
-    with made as (
+    -- One statement: the rows refer to each other.
+    with standing as (
+      insert into tenure.execution_states (execution_id, tenant_id, created_at, step_count, sla_class, held_key,
+        mode, steps_open, chain_hash, last_transition_at, last_transition_by)
+      select v_id, p_caller.tenant_id, p_now, cardinality(v_steps), p_plan ->> 'sla_class', p_key,
+             coalesce(p_plan ->> 'mode', 'background'), cardinality(v_steps),
+             sha256(convert_to('tenure/execution/' || v_id, 'UTF8')), p_now, p_caller.principal
+      on conflict (tenant_id, held_key) where held_key is not null do nothing
+      returning execution_id, tenant_id
+    ), made as (
       insert into tenure.executions (execution_id, tenant_id, purpose, plan_hash, idempotency_key, key_origin,
-        state, sla_class, action_class, mode, priority, on_step_failure, approval_level, rule, runbook_ref,
-        correlation_id, generator, requested_by, on_behalf_of, requesters, via, start_after, start_before,
-        start_window, plan_size_bytes, step_count, target_count, steps_open, takes_locks, timeout_ms,
-        metadata, supersedes, retry_of, created_at, last_transition_at, last_transition_by, chain_hash)
-      select v_id, p_caller.tenant_id, p_plan ->> 'purpose', p_hash, p_key, p_key_origin,
-             'pending', p_plan ->> 'sla_class', v_class, coalesce(p_plan ->> 'mode', 'background'),
-             tenure.priority_of(coalesce(p_plan ->> 'priority', 'normal')),
+        sla_class, action_class, priority, on_step_failure, approval_level, rule, runbook_ref, correlation_id,
+        generator, requested_by, on_behalf_of, requesters, via, start_after, start_before, start_window,
+        plan_size_bytes, target_count, takes_locks, timeout_ms, metadata, supersedes, retry_of, created_at)
+      select n.execution_id, n.tenant_id, p_plan ->> 'purpose', p_hash, p_key, p_key_origin,
+             p_plan ->> 'sla_class', v_class, tenure.priority_of(coalesce(p_plan ->> 'priority', 'normal')),
              coalesce(p_plan ->> 'on_step_failure', 'stop'), v_terms.level, v_terms.rule,
              p_plan ->> 'runbook_ref', p_plan ->> 'correlation_id', p_plan ->> 'generator',
              p_caller.principal, nullif(p_on_behalf_of, ''), v_asking,
              case when p_caller.roles is not null then nullif(current_setting('tenure.via', true), '') end,
-             p_start_after, p_start_before, v_terms.start_window, octet_length(p_text), cardinality(v_steps),
+             p_start_after, p_start_before, v_terms.start_window, octet_length(p_text),
              (select count(distinct (s.target_type, s.target_ref)) from unnest(v_steps) s),
-             cardinality(v_steps),
              exists (select from unnest(v_steps) s where s.lock_target is not null),
              tenure.plan_timeout_ms(p_caller.tenant_id, p_plan, v_class),
-             p_metadata, p_supersedes, p_retry_of, p_now, p_now, p_caller.principal,
-             sha256(convert_to('tenure/execution/' || v_id, 'UTF8'))
-      on conflict (tenant_id, idempotency_key) where key_held do nothing
-      returning *
-    ), frozen as (
-      insert into tenure.plans (execution_id, tenant_id, plan)
-      select m.execution_id, m.tenant_id, p_text from made m
+             p_metadata, p_supersedes, p_retry_of, p_now
+        from standing n
     )
-    select m.* into v_row from made m;
+    insert into tenure.plans (execution_id, tenant_id, plan)
+    select n.execution_id, n.tenant_id, p_text from standing n;
     -- Another session took the key first: the next turn of the loop finds its execution.
     continue when not found;
+    select e.* into strict v_row from tenure.execution_rows e where e.execution_id = v_id;
     insert into tenure.steps (execution_id, step_number, tenant_id, step_id, action, action_class,
       target_type, target_ref, kind, executor, payload, payload_ref, effects, attempts_max, timeout_seconds,
       renewals_max, lease_seconds, priority, approval_level, rule, approval_roles, approval_quorum,
-      approval_seconds, lock_target, lock_action, section, compensation_note, needs_left, registration,
+      approval_seconds, lock_target, lock_action, section, compensation_note, registration,
       level_min, payload_classification)
     -- A lease lasts as long as its policy says, and at least twice the recent 95th percentile of the steps of
     -- the kind. It is renewed at most renewals_max times; then the job is dead-lettered.
     with kinds as materialized (
       select u.kind, (
                select (2 * percentile_disc(0.95) within group (order by d.duration_ms) / 1000)::integer
-                 -- The steps queued last, whether or not they have ended.
-                 from (select o.duration_ms
+                 -- The steps of the newest executions, whether or not they have ended.
+                 from (select o.execution_id, o.step_number
                          from tenure.steps o
                         where o.tenant_id = p_caller.tenant_id
                           and o.kind = u.kind
-                          and o.queued_at is not null
-                        order by o.queued_at desc
-                        limit 200) d) as usual
+                        order by o.execution_id desc
+                        limit 200) r
+                 join tenure.step_rows d on d.execution_id = r.execution_id and d.step_number = r.step_number
+               ) as usual
         from (select distinct s.kind from unnest(v_steps) s) u
     )
     select v_id, s.step_number, p_caller.tenant_id, s.step_id, s.action, s.action_class,
@@ -204,13 +207,16 @@ begin
                       select jsonb_array_elements_text(coalesce(p_plan -> 'approval_roles', '[]')))) x
               order by x),
            r.quorum, r.expires_seconds, s.lock_target, s.lock_action, q.section, s.compensation_note,
-           cardinality(s.needs), d.registration, d.level_min, d.classification
+           d.registration, d.level_min, d.classification
       from unnest(v_steps) s
       join tenure.plan_demands(p_plan) d on d.step_number = s.step_number
       join tenure.plan_rules(p_caller.tenant_id, v_asking, p_plan) r on r.step_number = s.step_number
       join kinds k on k.kind = s.kind
       left join tenure.plan_sections(p_plan) q on q.step_id = s.step_id
       cross join lateral tenure.timeout_policy(p_caller.tenant_id, v_row.sla_class, s.action_class) p;
+    insert into tenure.step_states (execution_id, step_number, tenant_id, needs_left, attempts_max)
+    select v_id, s.step_number, p_caller.tenant_id, cardinality(s.needs), s.attempts_max
+      from unnest(v_steps) s;
     insert into tenure.step_needs (execution_id, needs_number, step_number, tenant_id)
     select v_id, o.step_number, s.step_number, p_caller.tenant_id
       from unnest(v_steps) s

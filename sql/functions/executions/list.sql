@@ -68,24 +68,32 @@ begin
     end if;
   end if;
   return query
-    select e.execution_id, e.state, e.purpose, e.requested_by, e.plan_hash, e.sla_class, e.action_class,
-           e.mode, e.priority::integer, e.approval_level::integer, e.rule, e.parked, e.stopping,
-           e.reason_code, e.generator, e.correlation_id, e.step_count, e.steps_open, e.steps_succeeded,
-           e.steps_failed, e.steps_skipped, e.steps_cancelled, e.steps_unknown, e.created_at, e.started_at,
-           e.ended_at, e.queue_wait_ms, e.duration_ms, e.error_message
+    select e.execution_id, s.state, e.purpose, e.requested_by, e.plan_hash, e.sla_class, e.action_class,
+           s.mode, e.priority::integer, e.approval_level::integer, e.rule, s.parked, s.stopping,
+           s.reason_code, e.generator, e.correlation_id, s.step_count, s.steps_open, s.steps_succeeded,
+           s.steps_failed, s.steps_skipped, s.steps_cancelled, s.steps_unknown, e.created_at, s.started_at,
+           s.ended_at, tenure.milliseconds(e.created_at, s.started_at),
+           tenure.milliseconds(s.started_at, s.ended_at), s.error_message
       from tenure.executions e
+      -- The tenant and the time as well: then an index of either table can give the order.
+      join tenure.execution_states s
+        on s.execution_id = e.execution_id
+       and s.tenant_id = e.tenant_id
+       and s.created_at = e.created_at
      where e.tenant_id = v_tenant
-       and (p_state is null or e.state = p_state)
+       and (p_state is null or s.state = p_state)
        and (p_requested_by is null or e.requested_by = p_requested_by)
        and (p_before is null or (e.created_at, e.execution_id) < (v_before, p_before))
        and (p_target is null or v_ids is null or e.execution_id = any (v_ids))
-       and (p_target is null or v_ids is not null or exists (
-         select
+       -- One look into each execution, never a join with all steps.
+       and (p_target is null or v_ids is not null or (
+         select true
            from tenure.steps s
           where s.execution_id = e.execution_id
             and s.target_type = v_type
             and (s.target_ref = v_ref or (v_fold and lower(s.target_ref collate "C") = v_ref))
-            and (v_action = '' or s.action = v_action)))
+            and (v_action = '' or s.action = v_action)
+          limit 1))
      order by e.created_at desc, e.execution_id desc
      limit p_limit;
 end

@@ -11,7 +11,7 @@ declare
   v_step record;
   v_told bigint;
 begin
-  select s.execution_id, s.step_number into v_step from tenure.steps s where s.job_id = p_job_id;
+  select s.execution_id, s.step_number into v_step from tenure.step_states s where s.job_id = p_job_id;
   if not found then
     return;
   end if;
@@ -25,7 +25,7 @@ begin
   if v_told >= tenure.limit_of('step_progress_lines_max') then
     return;
   end if;
-  perform from tenure.executions e
+  perform from tenure.execution_states e
     where e.execution_id = v_step.execution_id
       for no key update skip locked;
   if found then

@@ -12,8 +12,8 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
-  v_exec   tenure.executions;
-  v_step   tenure.steps;
+  v_exec   tenure.execution_rows;
+  v_step   tenure.step_rows;
   v_told   tenure.execution_told;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
@@ -39,7 +39,7 @@ begin
   v_exec := tenure.execution_locked(v_caller.tenant_id, p_execution_id);
   select s.*
     into v_step
-    from tenure.steps s
+    from tenure.step_rows s
    where s.execution_id = p_execution_id and s.step_id = p_step_id;
   if not found then
     perform tenure.refuse('step_unknown', format('Execution %s has no step %L.', p_execution_id, p_step_id),
@@ -77,7 +77,7 @@ begin
       'result_hash', tenure.text_hash(p_result::text))))::tenure.execution_told;
   -- The clock of the execution stood still while the outcome was unknown, and a step that may run once more
   -- gets the time for it.
-  update tenure.executions e
+  update tenure.execution_states e
      set steps_unknown = e.steps_unknown - 1,
          timeout_at = greatest(
            e.timeout_at + tenure.clock_stood(
@@ -91,7 +91,7 @@ begin
              v_now, null),
            case p_verdict when 'retry' then v_now + make_interval(secs => v_step.timeout_seconds) end)
    where e.execution_id = p_execution_id;
-  update tenure.steps s
+  update tenure.step_states s
      set state = case p_verdict when 'retry' then 'waiting' else p_verdict end,
          ended_at = case p_verdict when 'retry' then null else greatest(v_now, s.started_at) end,
          job_id = case p_verdict when 'retry' then null else s.job_id end,
@@ -143,9 +143,9 @@ begin
              'step_id', p_step_id,
              'step_state', (
                select s.state
-                 from tenure.steps s
+                 from tenure.step_rows s
                 where s.execution_id = e.execution_id and s.step_number = v_step.step_number))
-      from tenure.executions e
+      from tenure.execution_rows e
      where e.execution_id = p_execution_id);
 end
 $$;

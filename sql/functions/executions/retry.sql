@@ -12,8 +12,8 @@ as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz;
-  v_old    tenure.executions;
-  v_new    tenure.executions;
+  v_old    tenure.execution_rows;
+  v_new    tenure.execution_rows;
   v_plan   tenure.plans;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
@@ -46,7 +46,7 @@ begin
     perform tenure.refuse('state_conflict',
       format('Execution %s gave way to %s.', p_execution_id, (
         select string_agg(e.execution_id::text, ', ')
-          from tenure.executions e
+          from tenure.execution_rows e
          where e.tenant_id = v_caller.tenant_id and e.supersedes = p_execution_id)),
       'A new plan has taken its place; both at once is what nobody asked for.',
       'Look at that execution; submit the old plan again if it is wanted after all.');
@@ -56,7 +56,7 @@ begin
       'A retry keeps to the window of what it retries.',
       'Submit the plan again, with another window.');
   end if;
-  update tenure.executions e set key_held = false where e.execution_id = p_execution_id;
+  update tenure.execution_states e set held_key = null where e.execution_id = p_execution_id;
   select p.* into v_plan from tenure.plans p where p.execution_id = p_execution_id;
   v_new := tenure.execution_freeze_plan(v_caller, v_now, v_plan.plan, v_plan.plan_snapshot,
     v_plan.plan_hash, v_old.idempotency_key, v_old.key_origin, v_old.start_after, v_old.start_before,
@@ -67,7 +67,7 @@ begin
       'Another was submitted with it after this one had ended.',
       'Wait for that execution, or cancel it first.');
   end if;
-  update tenure.executions e set retried_as = v_new.execution_id where e.execution_id = p_execution_id;
+  update tenure.execution_states e set retried_as = v_new.execution_id where e.execution_id = p_execution_id;
   update tenure.execution_dead_letters d
      set retried_as = v_new.execution_id,
          triage_status = 'closed',
@@ -76,7 +76,7 @@ begin
          triage_note = coalesce(p_reason, d.triage_note)
    where d.execution_id = p_execution_id and d.tenant_id = v_caller.tenant_id;
   if p_mode = 'resume' then
-    update tenure.steps s
+    update tenure.step_states s
        set state = 'succeeded',
            carried_from = p_execution_id,
            attempt = o.attempt,
@@ -88,25 +88,25 @@ begin
            output_size_bytes = o.output_size_bytes,
            verdict_by = o.verdict_by,
            verdict_reason = o.verdict_reason
-      from tenure.steps o
+      from tenure.step_states o
      where s.execution_id = v_new.execution_id
        and o.execution_id = p_execution_id
        and o.step_number = s.step_number
        and o.state = 'succeeded';
-    update tenure.steps s
+    update tenure.step_states s
        set needs_left = (
              select count(*)
                from tenure.step_needs n
-               join tenure.steps o on o.execution_id = n.execution_id and o.step_number = n.needs_number
+               join tenure.step_states o on o.execution_id = n.execution_id and o.step_number = n.needs_number
               where n.execution_id = s.execution_id
                 and n.step_number = s.step_number
                 and o.state <> 'succeeded')
      where s.execution_id = v_new.execution_id;
-    update tenure.executions e
+    update tenure.execution_states e
        set steps_succeeded = c.carried,
            steps_open = e.step_count - c.carried
       from (select count(*)::integer as carried
-              from tenure.steps s
+              from tenure.step_states s
              where s.execution_id = v_new.execution_id and s.state = 'succeeded') c
      where e.execution_id = v_new.execution_id;
     perform tenure.chain_append(v_now, v_caller.principal, array[(
@@ -116,7 +116,7 @@ begin
         'reason', p_reason,
         'carried', (
           select coalesce(jsonb_agg(s.step_id order by s.step_number), '[]')
-            from tenure.steps s
+            from tenure.step_rows s
            where s.execution_id = v_new.execution_id
              and s.carried_from is not null)))::tenure.execution_told]);
   end if;

@@ -8,10 +8,10 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  update tenure.executions e
+  update tenure.execution_states e
      set next_at = n.next_at
     from (
-      select x.place,
+      select x.execution_id,
              least(
                (select min(least(case when a.escalated_at is null then a.escalate_at end, a.expires_at))
                   from tenure.approvals a
@@ -36,7 +36,7 @@ begin
                      -- Its targets or approvers were busy when it was to start.
                      else (
                        select p_now + interval '500 milliseconds'
-                         from tenure.steps s
+                         from tenure.step_states s
                         where s.execution_id = x.execution_id
                           and s.state = 'waiting'
                           and s.needs_left = 0
@@ -46,12 +46,13 @@ begin
                    case when x.stopping is not null then p_now + interval '2 seconds' else x.timeout_at end
                end) as next_at
         from (
-          select x.ctid as place, x.*
-            from tenure.executions x
+          select x.execution_id, x.tenant_id, x.state, x.parked, x.stopping, x.timeout_at, x.lapses_at,
+                 x.ended_at, x.start_before, x.start_after, x.start_window
+            from tenure.execution_rows x
            where x.execution_id = any (p_ids)
           offset 0) x
        where x.ended_at is null) n
-   where e.ctid = n.place
+   where e.execution_id = n.execution_id
      and e.next_at is distinct from n.next_at;
 end
 $$;
@@ -60,7 +61,7 @@ $$;
 -- the wait that no other has counted. Several waits may be open at once, for approvals of steps or for
 -- verdicts; time they have in common counts once. The caller holds the execution.
 create or replace function tenure.clock_stood(
-  p_execution tenure.executions, p_from timestamptz, p_to timestamptz, p_approval_id uuid) returns interval
+  p_execution tenure.execution_rows, p_from timestamptz, p_to timestamptz, p_approval_id uuid) returns interval
 language sql stable
 as $$
   with counted as (

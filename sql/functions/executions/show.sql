@@ -1,7 +1,7 @@
 -- Reading one execution: why it waits, whether it is settled, and the whole of it.
 
 -- The reasons why an execution does not go on, one sentence each. Empty when it runs or has ended.
-create or replace function tenure.execution_waits(p_now timestamptz, p_execution tenure.executions)
+create or replace function tenure.execution_waits(p_now timestamptz, p_execution tenure.execution_rows)
 returns text[]
 language sql stable
 as $$
@@ -13,7 +13,7 @@ as $$
                  a.approval_id,
                  coalesce(' of step ' || (
                    select s.step_id
-                     from tenure.steps s
+                     from tenure.step_rows s
                     where s.execution_id = a.execution_id
                       and s.step_number = a.step_number), ''),
                  a.given,
@@ -45,14 +45,14 @@ as $$
                      where l.tenant_id = s.tenant_id
                        and l.target = s.lock_target
                      limit 1), 'nobody just now'))
-           from tenure.steps s
+           from tenure.step_rows s
           where s.execution_id = p_execution.execution_id
             and s.state = 'blocked'
           order by s.step_number
           limit 10)
         union all
         (select 5, format('Step %s: nobody knows its outcome; an operator decides.', s.step_id)
-           from tenure.steps s
+           from tenure.step_rows s
           where s.execution_id = p_execution.execution_id
             and s.state = 'unknown'
           order by s.step_number
@@ -66,7 +66,7 @@ $$;
 
 -- True when an execution has ended or waits for a person or a time: for an approval, for a verdict on an
 -- unknown step, or parked.
-create or replace function tenure.is_settled(p_execution tenure.executions) returns boolean
+create or replace function tenure.is_settled(p_execution tenure.execution_rows) returns boolean
 language plpgsql stable
 as $$
 begin
@@ -88,10 +88,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
-  v_row    tenure.executions;
+  v_row    tenure.execution_rows;
 begin
   select e.* into v_row
-    from tenure.executions e
+    from tenure.execution_rows e
    where e.execution_id = p_execution_id
      and e.tenant_id = v_tenant;
   if not found then
@@ -117,7 +117,7 @@ begin
                  'cancelled', 'skipped']) x (state)
           left join (
             select s.state, count(*) as n
-              from tenure.steps s
+              from tenure.step_rows s
              where s.execution_id = p_execution_id
              group by s.state) c on c.state = x.state),
       'steps', (
@@ -157,7 +157,7 @@ begin
   end if;
   return query
     select e.execution_id, e.state
-      from tenure.executions e
+      from tenure.execution_rows e
      where e.execution_id = any (p_execution_ids)
        and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every')
        and tenure.is_settled(e);

@@ -35,7 +35,7 @@ as $$
 declare
   v_step record;
 begin
-  select s.execution_id, s.step_id into v_step from tenure.steps s where s.job_id = p_job_id;
+  select s.execution_id, s.step_id into v_step from tenure.step_rows s where s.job_id = p_job_id;
   if not found then
     select j.workflow_id as execution_id, null as step_id
       into v_step

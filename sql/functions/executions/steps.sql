@@ -20,7 +20,7 @@ declare
 begin
   if not exists (
        select
-         from tenure.executions e
+         from tenure.execution_rows e
         where e.execution_id = p_execution_id
           and e.tenant_id = v_tenant) then
     perform tenure.refuse_execution(p_execution_id);
@@ -36,7 +36,7 @@ begin
            array(
              select o.step_id
                from tenure.step_needs n
-               join tenure.steps o on o.execution_id = n.execution_id and o.step_number = n.needs_number
+               join tenure.step_rows o on o.execution_id = n.execution_id and o.step_number = n.needs_number
               where n.execution_id = s.execution_id
                 and n.step_number = s.step_number
               order by o.step_number),
@@ -55,15 +55,13 @@ begin
            s.error_class, s.error_message, s.verdict_by, s.verdict_reason,
            case when s.state = 'blocked' then (
              select count(*) + 1
-               from tenure.steps w
-              where w.tenant_id = v_tenant
-                and w.lock_target = s.lock_target
-                and w.blocked_order is not null
-                and (
-                  w.priority > s.priority
-                  or (w.priority = s.priority and w.blocked_order < s.blocked_order))) end,
+               from tenure.lock_queue q
+               join tenure.lock_queue w on w.tenant_id = q.tenant_id and w.target = q.target
+              where q.execution_id = s.execution_id
+                and q.step_number = s.step_number
+                and (w.priority > q.priority or (w.priority = q.priority and w.turn < q.turn))) end,
            s.compensation_note, s.registration, s.level_min::integer, s.section
-      from tenure.steps s
+      from tenure.step_rows s
       left join lateral (
         select a.job_id, a.attempt, a.started_at, l.owner
           from tenure.active a

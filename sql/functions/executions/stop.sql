@@ -14,7 +14,7 @@ declare
   v_told tenure.execution_told[];
 begin
   p_now := greatest(p_now, tenure.now());
-  update tenure.executions e
+  update tenure.execution_states e
      set stopping = p_stopping,
          stopped_by = p_actor,
          reason_code = p_reason_code,
@@ -32,13 +32,13 @@ begin
   v_told := v_told || tenure.steps_skip(p_now,
     array(
       select s.execution_id
-        from tenure.steps s
+        from tenure.step_states s
        where s.execution_id = p_execution_id
          and s.state in ('waiting', 'blocked', 'awaiting_approval')
        order by s.step_number),
     array(
       select s.step_number
-        from tenure.steps s
+        from tenure.step_states s
        where s.execution_id = p_execution_id
          and s.state in ('waiting', 'blocked', 'awaiting_approval')
        order by s.step_number),
@@ -70,7 +70,7 @@ begin
            from tenure.active h
           where h.job_id = any (array(
                   select s.job_id
-                    from tenure.steps s
+                    from tenure.step_states s
                    where s.execution_id = p_execution_id and s.state = 'running'))
           order by h.job_id
             for no key update skip locked)
@@ -110,7 +110,7 @@ declare
 begin
   for v_job in
     select s.tenant_id, s.job_id
-      from tenure.steps s
+      from tenure.step_states s
      where s.execution_id = any (p_ids)
        and s.state = 'running'
        and not exists (select from tenure.active a where a.job_id = s.job_id)
@@ -131,7 +131,7 @@ begin
                from tenure.active h
               where h.job_id = any (array(
                       select s.job_id
-                        from tenure.steps s
+                        from tenure.step_states s
                        where s.execution_id = any (p_ids) and s.state = 'running'))
                 and h.started_at is null
               order by h.job_id

@@ -11,7 +11,7 @@ $$;
 
 -- The answer to a submission.
 create or replace function tenure.submission_shown(
-  p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) returns jsonb
+  p_execution tenure.execution_rows, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) returns jsonb
 language sql stable
 as $$
   select jsonb_build_object(
@@ -60,8 +60,8 @@ declare
   v_text   text;
   v_hash   text;
   v_key    text := p_key;
-  v_old    tenure.executions;
-  v_new    tenure.executions;
+  v_old    tenure.execution_rows;
+  v_new    tenure.execution_rows;
   v_difference jsonb;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
@@ -104,10 +104,10 @@ begin
     -- Looked up after the lock: the same submission by another session counts as this one.
     select e.*
       into v_new
-      from tenure.executions e
-     where e.tenant_id = v_caller.tenant_id
-       and e.idempotency_key = v_key
-       and e.key_held
+      from tenure.execution_rows e
+      join tenure.execution_states s on s.execution_id = e.execution_id
+     where s.tenant_id = v_caller.tenant_id
+       and s.held_key = v_key
        and e.plan_hash = v_hash
        and e.supersedes = p_supersedes;
     if found then
@@ -119,10 +119,10 @@ begin
     perform tenure.check_supersedes(v_caller, v_old, v_plan);
     select e.*
       into v_new
-      from tenure.executions e
-     where e.tenant_id = v_caller.tenant_id
-       and e.idempotency_key = v_key
-       and e.key_held
+      from tenure.execution_rows e
+      join tenure.execution_states s on s.execution_id = e.execution_id
+     where s.tenant_id = v_caller.tenant_id
+       and s.held_key = v_key
        and e.execution_id <> p_supersedes;
     if found and v_new.plan_hash <> v_hash then
       perform tenure.refuse('plan_differs',
@@ -161,7 +161,7 @@ begin
     return tenure.submission_shown(v_new, true, false, null);
   end if;
   if p_supersedes is not null then
-    update tenure.executions e set superseded_by = v_new.execution_id where e.execution_id = p_supersedes;
+    update tenure.execution_states e set superseded_by = v_new.execution_id where e.execution_id = p_supersedes;
   end if;
   v_new := tenure.execution_admit(v_now, v_caller.principal, v_new.execution_id);
   return tenure.submission_shown(v_new, false, false, v_difference);
@@ -171,7 +171,7 @@ $$;
 -- Refuses to replace an execution that has started, that has another purpose, or that belongs to another
 -- requester when the caller is not an operator.
 create or replace function tenure.check_supersedes(
-  p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) returns void
+  p_caller tenure.caller_identity, p_old tenure.execution_rows, p_plan jsonb) returns void
 language plpgsql
 as $$
 begin

@@ -3,16 +3,15 @@
 
 -- Does what is due for one execution, and returns the name of its count in tenure.execution_tick. The caller
 -- holds the execution.
-create or replace function tenure.execution_look(p_now timestamptz, p_execution tenure.executions)
-returns text
+create or replace function tenure.execution_look(p_now timestamptz, p_execution_id uuid) returns text
 language plpgsql
 as $$
 declare
-  v_approval tenure.approvals;
-  v_did      text := 'looked';
+  p_execution tenure.execution_rows;
+  v_approval  tenure.approvals;
+  v_did       text := 'looked';
 begin
-  -- Read again: an execution that came before it in the same round may have ended it.
-  select e.* into p_execution from tenure.executions e where e.execution_id = p_execution.execution_id;
+  select e.* into p_execution from tenure.execution_rows e where e.execution_id = p_execution_id;
   if p_execution.ended_at is not null then
     return v_did;
   end if;
@@ -54,7 +53,7 @@ begin
       v_did := 'expired';
       exit when exists (
         select
-          from tenure.executions e
+          from tenure.execution_states e
          where e.execution_id = p_execution.execution_id
            and e.ended_at is not null);
     elsif v_approval.escalated_at is null and v_approval.escalate_at <= p_now then
@@ -71,13 +70,13 @@ begin
       v_did := 'escalated';
     end if;
   end loop;
-  select e.* into p_execution from tenure.executions e where e.execution_id = p_execution.execution_id;
+  select e.* into p_execution from tenure.execution_rows e where e.execution_id = p_execution.execution_id;
   if p_execution.state = 'approved' then
     perform tenure.executions_begin(p_now, 'policy', array[p_execution.execution_id], 'skip');
     v_did := case
       when exists (
         select
-          from tenure.executions e
+          from tenure.execution_states e
          where e.execution_id = p_execution.execution_id
            and e.state = 'running') then 'started'
       else v_did
@@ -108,7 +107,7 @@ begin
   end if;
   -- While it waits for a decision, a timeout that has passed does not count yet: look again in a minute.
   perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
-  update tenure.executions e
+  update tenure.execution_states e
      set next_at = p_now + interval '1 minute'
    where e.execution_id = p_execution.execution_id
      and e.next_at <= p_now
@@ -137,7 +136,6 @@ declare
     '"expired": 0, "escalated": 0, "timed_out": 0}';
   v_row     record;
   v_gone    bigint;
-  v_exec    tenure.executions;
   v_did     text;
   v_what    text;
 begin
@@ -146,14 +144,14 @@ begin
   for v_row in
     select m.job_id, s.execution_id
       from tenure.step_marks m
-      join tenure.steps s on s.job_id = m.job_id
+      join tenure.step_states s on s.job_id = m.job_id
      where m.tenant_id = any (v_tenants)
      order by m.at
      limit p_limit
        for update of m skip locked
   loop
     perform
-       from tenure.executions e
+       from tenure.execution_states e
       where e.execution_id = v_row.execution_id
         for no key update skip locked;
     continue when not found;
@@ -231,10 +229,10 @@ begin
     end;
   end loop;
 
-  for v_exec in
+  for v_row in
     -- Found through the index on next_at, never by tenant (+ 0): a tenant may have many that are not due.
-    select e.*
-      from tenure.executions e
+    select e.execution_id
+      from tenure.execution_states e
      where e.next_at <= v_now
        and e.tenant_id + 0 = any (v_tenants)
      order by e.next_at, e.execution_id
@@ -242,13 +240,13 @@ begin
        for no key update skip locked
   loop
     begin
-      v_did := tenure.execution_look(v_now, v_exec);
+      v_did := tenure.execution_look(v_now, v_row.execution_id);
     exception when others then
       get stacked diagnostics v_what = message_text;
-      raise warning 'execution % could not be looked at: %', v_exec.execution_id, v_what;
-      update tenure.executions e
+      raise warning 'execution % could not be looked at: %', v_row.execution_id, v_what;
+      update tenure.execution_states e
          set next_at = v_now + interval '1 minute'
-       where e.execution_id = v_exec.execution_id;
+       where e.execution_id = v_row.execution_id;
       v_did := 'looked';
     end;
     v_sum := jsonb_set(v_sum, array[v_did], to_jsonb((v_sum ->> v_did)::integer + 1));

@@ -12,7 +12,7 @@ declare
   v_now    timestamptz;
   v_read   record;
   v_lock   tenure.locks;
-  v_step   tenure.steps;
+  v_step   tenure.step_rows;
   v_owner  text;
   v_fence  bigint;
 begin
@@ -59,7 +59,7 @@ begin
   v_now := tenure.now();
   if v_lock.execution_id is not null then
     select s.* into v_step
-      from tenure.steps s
+      from tenure.step_rows s
      where s.execution_id = v_lock.execution_id
        and s.step_number = v_lock.step_number;
     v_fence := tenure.fence_of(v_step.job_id);

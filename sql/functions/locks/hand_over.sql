@@ -31,7 +31,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_next    record;
-  v_exec    tenure.executions;
+  v_exec    tenure.execution_rows;
   v_done    record;
   v_sent    bigint := 0;
   v_allowed text;
@@ -39,13 +39,12 @@ begin
   refused_execs := '{}';
   refused_numbers := '{}';
   loop
-    select s.execution_id, s.step_number, s.lock_action
+    select q.execution_id, q.step_number, q.action
       into v_next
-      from tenure.steps s
-     where s.tenant_id = p_tenant_id
-       and s.lock_target = p_target
-       and s.blocked_order is not null
-     order by s.priority desc, s.blocked_order
+      from tenure.lock_queue q
+     where q.tenant_id = p_tenant_id
+       and q.target = p_target
+     order by q.priority desc, q.turn
      limit 1;
     exit when not found;
     exit when exists (
@@ -53,12 +52,12 @@ begin
         from tenure.locks l
        where l.tenant_id = p_tenant_id
          and l.target = p_target
-         and (l.action in ('', v_next.lock_action) or v_next.lock_action = '')
+         and (l.action in ('', v_next.action) or v_next.action = '')
          and (l.execution_id is not null or l.expires_at > p_now));
-    select e.* into v_exec
-      from tenure.executions e
-     where e.execution_id = v_next.execution_id
-       for no key update skip locked;
+    perform
+       from tenure.execution_states e
+      where e.execution_id = v_next.execution_id
+        for no key update skip locked;
     if not found or v_sent >= tenure.limit_of('hand_over_steps_max') then
       update tenure.lock_targets t
          set owing = true
@@ -70,10 +69,10 @@ begin
     -- The transaction that held the execution before this one may have ended the step.
     continue when not exists (
       select
-        from tenure.steps s
-       where s.execution_id = v_next.execution_id
-         and s.step_number = v_next.step_number
-         and s.state = 'blocked');
+        from tenure.lock_queue q
+       where q.execution_id = v_next.execution_id
+         and q.step_number = v_next.step_number);
+    select e.* into v_exec from tenure.execution_rows e where e.execution_id = v_next.execution_id;
     if v_exec.state = 'approved' and v_exec.start_before <= p_now then
       perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed',
         format('It had to start before %s.', v_exec.start_before));
@@ -94,10 +93,11 @@ begin
         continue;
       end if;
     end if;
-    update tenure.steps s
-       set state = 'waiting',
-           blocked_order = null,
-           blocked_at = null
+    delete from tenure.lock_queue q
+     where q.execution_id = v_next.execution_id
+       and q.step_number = v_next.step_number;
+    update tenure.step_states s
+       set state = 'waiting'
      where s.execution_id = v_next.execution_id
        and s.step_number = v_next.step_number;
     if v_exec.state = 'approved' and tenure.execution_parks(p_now, v_exec) then
@@ -135,10 +135,9 @@ begin
          and not x.owing
          and exists (
                select
-                 from tenure.steps w
+                 from tenure.lock_queue w
                 where w.tenant_id = x.tenant_id
-                  and w.lock_target = x.target
-                  and w.blocked_order is not null)
+                  and w.target = x.target)
        order by x.tenant_id, x.target
          for no key update skip locked) x
    where t.tenant_id = x.tenant_id

@@ -24,14 +24,13 @@ begin
            (select count(*)
               from (
                 select
-                  from tenure.steps w
+                  from tenure.lock_queue w
                  where w.tenant_id = v_tenant
-                   and w.lock_target = l.target
-                   and w.blocked_order is not null
+                   and w.target = l.target
                  limit 10000) w),
            l.section
       from tenure.locks l
-      left join tenure.steps s on s.execution_id = l.execution_id and s.step_number = l.step_number
+      left join tenure.step_rows s on s.execution_id = l.execution_id and s.step_number = l.step_number
      where l.tenant_id = v_tenant
        and (p_target is null or l.target = v_target)
        and (v_action = '' or l.action = v_action)
@@ -54,17 +53,17 @@ declare
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   return query
-    select row_number() over (order by s.priority desc, s.blocked_order), s.execution_id, s.step_id,
-           e.purpose, s.priority::integer, nullif(s.lock_action, ''), s.blocked_at
+    select row_number() over (order by q.priority desc, q.turn), q.execution_id, s.step_id, e.purpose,
+           q.priority::integer, nullif(q.action, ''), q.since
       from (
-        select s.*
-          from tenure.steps s
-         where s.tenant_id = v_tenant
-           and s.lock_target = v_target
-           and s.blocked_order is not null
-         order by s.priority desc, s.blocked_order
-         limit p_limit) s
-      join tenure.executions e on e.execution_id = s.execution_id
+        select q.execution_id, q.step_number, q.priority, q.turn, q.action, q.since
+          from tenure.lock_queue q
+         where q.tenant_id = v_tenant
+           and q.target = v_target
+         order by q.priority desc, q.turn
+         limit p_limit) q
+      join tenure.steps s on s.execution_id = q.execution_id and s.step_number = q.step_number
+      join tenure.executions e on e.execution_id = q.execution_id
      order by 1;
 end
 $$;

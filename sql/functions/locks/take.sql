@@ -127,10 +127,9 @@ begin
     end if;
     if exists (
          select
-           from tenure.steps s
-          where s.tenant_id = v_caller.tenant_id
-            and s.lock_target = v_lock.target
-            and s.blocked_order is not null) then
+           from tenure.lock_queue q
+          where q.tenant_id = v_caller.tenant_id
+            and q.target = v_lock.target) then
       perform tenure.refuse('lock_held', format('Others wait for %s.', v_lock.target),
         'Locks are given in the order in which they were asked for; none of the locks was taken.',
         format('Try again when they are through: tenure.lock_waiters(%L).', v_lock.target));

@@ -25,7 +25,7 @@ as $$
       cross join (values ('pending'), ('awaiting_approval'), ('approved'), ('running')) s (state)
       left join lateral (
         select q.execution_id, q.steps_unknown, q.parked
-          from tenure.executions q
+          from tenure.execution_states q
          where q.tenant_id = t.tenant_id
            and q.state = s.state
          limit tenure.limit_of('metrics_rows_max')) e on true
@@ -34,7 +34,7 @@ as $$
     select d.tenant_id, min(d.next_at) as since
       from (
         select q.tenant_id, q.next_at
-          from tenure.executions q
+          from tenure.execution_states q
          where q.next_at <= p_now
            and q.tenant_id = any (p_tenants)
          order by q.next_at

@@ -9,7 +9,7 @@ language plpgsql
 as $$
 declare
   v_step  record;
-  v_row   tenure.executions;
+  v_row   tenure.execution_rows;
   v_plan  tenure.plans;
   v_asked tenure.approvals;
 begin
@@ -34,11 +34,11 @@ begin
       numbers := numbers || v_step.step_number;
       continue;
     end if;
-    select e.* into v_row from tenure.executions e where e.execution_id = v_step.execution_id;
+    select e.* into v_row from tenure.execution_rows e where e.execution_id = v_step.execution_id;
     select p.* into v_plan from tenure.plans p where p.execution_id = v_step.execution_id;
     v_asked := tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3, v_step.approval_roles,
       v_step.approval_quorum, v_step.approval_seconds, v_step.rule);
-    update tenure.steps s
+    update tenure.step_states s
        set state = 'awaiting_approval',
            needs_left = 0
      where s.execution_id = v_step.execution_id
@@ -64,10 +64,10 @@ create or replace function tenure.steps_go_on(
 language plpgsql
 as $$
 declare
-  v_exec tenure.executions;
+  v_exec tenure.execution_rows;
   v_done record;
 begin
-  select e.* into v_exec from tenure.executions e where e.execution_id = p_execution_id;
+  select e.* into v_exec from tenure.execution_rows e where e.execution_id = p_execution_id;
   if v_exec.state = 'approved' then
     perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
     return;

@@ -68,24 +68,27 @@ begin
         'Cancel that job, and retry the execution.');
     end if;
     with made as (
-      update tenure.steps s
+      update tenure.step_states s
          set state = 'running',
              needs_left = 0,
              job_id = n.job_id,
              queued_at = p_now,
-             dispatches = s.dispatches + 1,
-             blocked_order = null,
-             blocked_at = null
+             dispatches = s.dispatches + 1
         from (
-          select t.job_id, t.turn, s.place
+          select t.job_id, t.turn, s.place, p.lock_target
             from unnest(p_execs, p_numbers, v_new.ids) with ordinality t (e, n, job_id, turn)
             cross join lateral (
               select s.ctid as place
-                from tenure.steps s
+                from tenure.step_states s
                where s.execution_id = t.e and s.step_number = t.n
-              offset 0) s) n
+              offset 0) s
+            cross join lateral (
+              select p.lock_target
+                from tenure.steps p
+               where p.execution_id = t.e and p.step_number = t.n
+              offset 0) p) n
        where s.ctid = n.place
-      returning n.turn, s.execution_id, s.step_number, s.job_id, s.fence, s.lock_target
+      returning n.turn, s.execution_id, s.step_number, s.job_id, s.fence, n.lock_target
     )
     select array_agg((m.execution_id, 'step_queued', m.step_number,
              case
@@ -115,12 +118,10 @@ begin
     end loop;
     return;
   end if;
-  update tenure.steps s
+  update tenure.step_states s
      set state = 'failed',
          needs_left = 0,
          ended_at = p_now,
-         blocked_order = null,
-         blocked_at = null,
          error_code = tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code',
          error_class = 'refused',
          error_message = tenure.cut_text(v_what || ' ' || v_why,

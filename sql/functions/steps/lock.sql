@@ -30,16 +30,19 @@ begin
             where l.execution_id is null
               and l.expires_at <= p_now));
   with wanted as materialized (
-    select s.place, s.execution_id, s.step_number, s.tenant_id, s.step_id, s.section, s.lock_target,
-           s.lock_action, s.priority, s.timeout_seconds, e.timeout_at, e.timeout_ms, t.turn
+    select s.execution_id, s.step_number, s.tenant_id, s.step_id, s.section, s.lock_target,
+           s.lock_action, s.priority, s.timeout_seconds, x.timeout_at, e.timeout_ms, t.turn
       from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
       cross join lateral (
-        select s.ctid as place, s.*
+        select s.execution_id, s.step_number, s.tenant_id, s.step_id, s.section, s.lock_target, s.lock_action,
+               s.priority, s.timeout_seconds
           from tenure.steps s
          where s.execution_id = t.e and s.step_number = t.n
         offset 0) s
       cross join lateral (
-        select e.timeout_at, e.timeout_ms from tenure.executions e where e.execution_id = t.e offset 0) e
+        select e.timeout_ms from tenure.executions e where e.execution_id = t.e offset 0) e
+      cross join lateral (
+        select x.timeout_at from tenure.execution_states x where x.execution_id = t.e offset 0) x
   ), judged as materialized (
     select w.*,
            w.lock_target is null or p_granted or (
@@ -52,10 +55,9 @@ begin
                limit 1) is null
              and (
                select true
-                 from tenure.steps b
+                 from tenure.lock_queue b
                 where b.tenant_id = w.tenant_id
-                  and b.lock_target = w.lock_target
-                  and b.blocked_order is not null
+                  and b.target = w.lock_target
                 limit 1) is null
              and case
                when w.lock_action = '' then row_number() over at_target = 1
@@ -81,7 +83,17 @@ begin
              + make_interval(secs => g.timeout_seconds)
       from granted g
   ), fenced as (
-    update tenure.steps s set fence = g.fence from granted g where s.ctid = g.place
+    update tenure.step_states s
+       set fence = g.fence
+     from (
+       select s.ctid as place, g.fence
+         from granted g
+         cross join lateral (
+           select s.ctid
+             from tenure.step_states s
+            where s.execution_id = g.execution_id and s.step_number = g.step_number
+           offset 0) s) g
+     where s.ctid = g.place
   )
   select array_agg(j.execution_id order by j.turn) filter (where j.granted) as go_execs,
          array_agg(j.step_number order by j.turn) filter (where j.granted) as go_numbers,
@@ -92,23 +104,26 @@ begin
   execs := coalesce(v_wait.go_execs, '{}');
   numbers := coalesce(v_wait.go_numbers, '{}');
   if v_wait.execs is not null then
-    with line as (
-      select s.place, nextval('tenure.block_order') as turn
-        from unnest(v_wait.execs, v_wait.numbers) t (e, n)
-        cross join lateral (
-          select s.ctid as place
-            from tenure.steps s
-           where s.execution_id = t.e and s.step_number = t.n
-          offset 0) s
-    ), blocked as (
-      update tenure.steps s
+    perform tenure.lock_queue_join(p_now, v_wait.execs, v_wait.numbers);
+    with blocked as (
+      update tenure.step_states s
          set state = 'blocked',
-             needs_left = 0,
-             blocked_order = l.turn,
-             blocked_at = p_now
-        from line l
+             needs_left = 0
+        from (
+          select s.place, q.tenant_id, q.lock_target
+            from unnest(v_wait.execs, v_wait.numbers) t (e, n)
+            cross join lateral (
+              select s.ctid as place
+                from tenure.step_states s
+               where s.execution_id = t.e and s.step_number = t.n
+              offset 0) s
+            cross join lateral (
+              select q.tenant_id, q.lock_target
+                from tenure.steps q
+               where q.execution_id = t.e and q.step_number = t.n
+              offset 0) q) l
        where s.ctid = l.place
-      returning s.execution_id, s.step_number, s.tenant_id, s.lock_target
+      returning s.execution_id, s.step_number, l.tenant_id, l.lock_target
     )
     select told || array_agg((b.execution_id, 'step_blocked', b.step_number,
              jsonb_strip_nulls(jsonb_build_object(

@@ -20,9 +20,10 @@ as $$
 begin
   return not exists (
     select
-      from tenure.steps s
-     where s.execution_id = p_execution_id
-       and s.section = p_section
+      from tenure.steps p
+      join tenure.step_states s on s.execution_id = p.execution_id and s.step_number = p.step_number
+     where p.execution_id = p_execution_id
+       and p.section = p_section
        and s.ended_at is null);
 end
 $$;
@@ -55,7 +56,7 @@ begin
                 and l.section = s.section) as holds,
            exists (
              select
-               from tenure.steps x
+               from tenure.step_rows x
               where x.execution_id = s.execution_id
                 and x.section = s.section
                 and x.dispatches > 0) as entered
@@ -70,7 +71,7 @@ begin
              step_number = v_step.step_number
        where l.execution_id = v_step.execution_id
          and l.section = v_step.section;
-      update tenure.steps s
+      update tenure.step_states s
          set fence = v_fence
        where s.execution_id = v_step.execution_id
          and s.step_number = v_step.step_number;
@@ -96,15 +97,18 @@ as $$
 declare
   v_told tenure.execution_told[];
 begin
-  update tenure.steps s
+  update tenure.step_states s
      set state = 'failed',
          needs_left = 0,
          ended_at = greatest(p_now, s.started_at),
          error_code = 'lock_broken',
          error_class = 'lock',
          error_message = format('The lock of its section %s was broken: others may have been at %s since.',
-           s.section, s.lock_target)
-   where s.execution_id = p_execution_id
+           p.section, p.lock_target)
+    from tenure.steps p
+   where p.execution_id = p_execution_id
+     and p.step_number = p_number
+     and s.execution_id = p_execution_id
      and s.step_number = p_number
   returning array[(s.execution_id, 'step_failed', s.step_number, jsonb_build_object(
       'error_code', s.error_code,
@@ -199,7 +203,7 @@ as $$
            'fence', coalesce(
              tenure.fence_of((
                select s.job_id
-                 from tenure.steps s
+                 from tenure.step_rows s
                 where s.execution_id = l.execution_id
                   and s.step_number = l.step_number)),
              l.fence),
@@ -211,7 +215,7 @@ as $$
              min(s.step_number) as first,
              bool_and(s.ended_at is not null) as over,
              bool_or(s.dispatches > 0) as entered
-        from tenure.steps s
+        from tenure.step_rows s
        where s.execution_id = p_execution_id
          and s.section is not null
        group by s.section) x

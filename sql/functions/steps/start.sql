@@ -17,9 +17,10 @@ begin
            case when a.run > 1 then nextval('tenure.lock_fence') end as later
       from (
         select s.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence
-          from tenure.steps s
+          from tenure.step_states s
          where s.job_id = any (p_job_ids)
-           and s.lock_target is not null
+           -- Only a step with a lock has a fence.
+           and s.fence is not null
         offset 0) s
       cross join lateral (select a.job_id, a.run from tenure.active a where a.job_id = s.job_id offset 0) a
   ), numbered as (
@@ -54,9 +55,9 @@ as $$
               from tenure.step_fences f
              where f.execution_id = s.execution_id
                and f.step_number = s.step_number))
-    from tenure.steps s
+    from tenure.step_states s
    where s.job_id = p_job_id
-     and s.lock_target is not null
+     and s.fence is not null
 $$;
 
 -- Appends that runs of steps have started, with worker, run, time and fence, in the transaction of the start.
@@ -79,9 +80,9 @@ begin
   if current_setting('transaction_isolation') = 'read committed' then
     v_held := array(
       select e.execution_id
-        from tenure.executions e
+        from tenure.execution_states e
        where e.execution_id = any (array(
-               select s.execution_id from tenure.steps s where s.job_id = any (p_job_ids)))
+               select s.execution_id from tenure.step_states s where s.job_id = any (p_job_ids)))
        order by e.execution_id
          for no key update skip locked);
   end if;
@@ -136,7 +137,7 @@ as $$
          )::tenure.execution_told
     from (
       select s.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence
-        from tenure.steps s
+        from tenure.step_states s
        where s.job_id = any (p_job_ids)
          and s.state = 'running'
       offset 0) s
@@ -169,7 +170,7 @@ create or replace function tenure.step_fenced(p_job_id uuid, p_fence bigint) ret
 language plpgsql
 as $$
 begin
-  update tenure.steps s
+  update tenure.step_states s
      set fence = p_fence
    where s.job_id = p_job_id
      and s.fence < p_fence;
@@ -205,7 +206,7 @@ begin
       select (s.execution_id, 'step_started', s.step_number,
                tenure.start_line(v_start.run, v_start.worker, v_start.started_at, v_start.fence)
              )::tenure.execution_told
-        from tenure.steps s
+        from tenure.step_states s
        where s.job_id = v_start.job_id));
     v_told := v_told + 1;
   end loop;
@@ -236,12 +237,12 @@ begin
          -- The end of an earlier run comes first.
          where not exists (select from tenure.step_marks m where m.job_id = t.job_id)) t
       cross join lateral (
-        select s.execution_id, s.job_id from tenure.steps s where s.job_id = t.job_id offset 0) s
+        select s.execution_id, s.job_id from tenure.step_states s where s.job_id = t.job_id offset 0) s
      group by s.execution_id
      order by s.execution_id
   loop
     perform
-       from tenure.executions e
+       from tenure.execution_states e
       where e.execution_id = v_jobs.execution_id
         for no key update skip locked;
     continue when not found;

@@ -5,7 +5,7 @@
 -- runs a once-only step a second time and 'succeeded' lets the steps after it run, so both need four eyes;
 -- 'failed' lets nothing run.
 create or replace function tenure.check_verdict(
-  p_caller tenure.caller_identity, p_execution tenure.executions, p_verdict text, p_on_behalf_of text)
+  p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_verdict text, p_on_behalf_of text)
 returns void
 language plpgsql
 as $$
@@ -44,7 +44,7 @@ end
 $$;
 
 -- Refuses to retry an execution of others: operators and admins retry any, everyone else their own.
-create or replace function tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.executions)
+create or replace function tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.execution_rows)
 returns void
 language plpgsql
 as $$

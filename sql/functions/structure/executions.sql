@@ -1,4 +1,4 @@
--- The guards of executions: how one moves, what it is, and how it stands.
+-- The guards of executions: how one moves, and what goes with each state.
 
 -- The legal moves of an execution.
 create or replace function tenure.execution_moves() returns table (from_state text, to_state text)
@@ -19,9 +19,13 @@ as $$
          ('running', 'cancelled')
 $$;
 
--- Refuses an illegal move, a change of what was frozen, and a start that uses up no approval of this very
--- plan.
-create or replace function tenure.executions_move() returns trigger
+-- Whole milliseconds from one time to the other.
+create or replace function tenure.milliseconds(p_from timestamptz, p_to timestamptz) returns bigint
+language sql immutable parallel safe
+as $$ select round(date_part('epoch', p_to - p_from) * 1000000)::bigint / 1000 $$;
+
+-- Refuses an illegal move, and a start that uses up no approval of this very plan.
+create or replace function tenure.execution_states_move() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -32,17 +36,6 @@ begin
       message = format('Execution %s cannot begin as %s.', new.execution_id, new.state),
       detail = 'Every execution begins as pending.',
       hint = 'Submit it: tenure.execution_submit(plan).';
-  end if;
-  if (old.execution_id, old.tenant_id, old.purpose, old.plan_hash, old.idempotency_key, old.requested_by,
-      old.requesters, old.approval_level, old.step_count, old.created_at, old.rule)
-     is distinct from (new.execution_id, new.tenant_id, new.purpose, new.plan_hash, new.idempotency_key,
-       new.requested_by, new.requesters, new.approval_level, new.step_count, new.created_at, new.rule)
-  then
-    raise exception using
-      errcode = 'TN014',
-      message = format('What execution %s is cannot be changed.', old.execution_id),
-      detail = 'Its plan was frozen when it was submitted.',
-      hint = 'Submit another plan that supersedes it.';
   end if;
   if not exists (select from tenure.execution_moves() m
                   where m.from_state = old.state and m.to_state = new.state)
@@ -57,70 +50,27 @@ begin
       hint = 'See its timeline: tenure.execution_timeline(execution).';
   end if;
   if new.state = 'running' and not exists (
-       select from tenure.approvals a
-        where a.execution_id = new.execution_id
+       select
+         from tenure.executions e
+         join tenure.approvals a on a.execution_id = e.execution_id and a.plan_hash = e.plan_hash
+        where e.execution_id = new.execution_id
           and a.step_number is null
-          and a.plan_hash = new.plan_hash
           and a.state = 'approved'
           and a.consumed_at = new.started_at
-          and a.level >= new.approval_level)
+          and a.level >= e.approval_level)
   then
     raise exception using
       errcode = 'TN014',
       message = format('Execution %s cannot start without its approval.', old.execution_id),
-      detail = format('No approval of its plan %s is used up by this start.', new.plan_hash),
+      detail = 'No approval of its plan is used up by this start.',
       hint = 'Have it approved: tenure.approval_list().';
   end if;
   return new;
 end
 $$;
 
--- What it is. As in a check, an unknown result is not an error.
-create or replace function tenure.executions_shape() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
-set standard_conforming_strings = on
-as $$
-declare
-  v_wrong text := case
-    when new.purpose !~ '\S' then 'purpose'
-    when new.plan_hash !~ '^[0-9a-f]{64}$' then 'plan_hash'
-    when new.idempotency_key !~ '\S' or length(new.idempotency_key) > 255 then 'idempotency_key'
-    when new.key_origin not in ('given', 'derived') then 'key_origin'
-    when new.sla_class not in ('fast', 'medium', 'long') then 'sla_class'
-    when new.action_class not in ('read', 'modify', 'deploy') then 'action_class'
-    when new.mode not in ('immediate', 'background') then 'mode'
-    when new.on_step_failure not in ('stop', 'continue') then 'on_step_failure'
-    when new.approval_level not between 0 and 3 then 'approval_level'
-    when new.rule !~ '\S' then 'rule'
-    when new.runbook_ref !~ '\S' or (new.approval_level >= 2 and new.runbook_ref is null) then 'runbook_ref'
-    when new.requested_by !~ '\S' then 'requested_by'
-    when not array_remove(array[new.requested_by, new.on_behalf_of], null) <@ new.requesters then 'requesters'
-    when not isfinite(new.start_after) then 'start_after'
-    when not isfinite(new.start_before) or new.start_before <= new.start_after then 'start_before'
-    when new.plan_size_bytes < 1 then 'plan_size_bytes'
-    when new.target_count < 1 then 'target_count'
-    when new.timeout_ms < 1 then 'timeout_ms'
-    when jsonb_typeof(new.metadata) <> 'object' then 'metadata'
-  end;
-begin
-  if v_wrong is not null then
-    raise exception using
-      errcode = 'check_violation',
-      schema = 'tenure',
-      table = 'executions',
-      column = v_wrong,
-      constraint = 'executions_shape',
-      message = format('The %s of execution %s cannot be so.', v_wrong, new.execution_id),
-      detail = 'It is not among the values it may have.',
-      hint = 'Submit a plan: tenure.execution_submit(plan).';
-  end if;
-  return new;
-end
-$$;
-
--- How it stands.
-create or replace function tenure.executions_stand() returns trigger
+-- Refuses values that do not go with the state. As in a check, an unknown result is not an error.
+create or replace function tenure.execution_states_values() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set standard_conforming_strings = on
@@ -129,6 +79,7 @@ declare
   v_wrong text := case
     when new.state not in ('pending', 'awaiting_approval', 'approved', 'running', 'succeeded',
                            'partially_failed', 'failed', 'cancelled', 'rejected') then 'state'
+    when new.mode not in ('immediate', 'background') then 'mode'
     when new.parked not in ('window', 'freeze') or (new.parked is not null and new.state <> 'approved')
       then 'parked'
     when new.stopping not in ('step_failed', 'cancelled', 'timed_out') then 'stopping'
@@ -152,13 +103,12 @@ begin
     raise exception using
       errcode = 'check_violation',
       schema = 'tenure',
-      table = 'executions',
+      table = 'execution_states',
       column = v_wrong,
-      constraint = 'executions_stand',
-      message = format('The %s of execution %s cannot be so while it is %s.', v_wrong,
-        new.execution_id, new.state),
-      detail = 'It is not among the values it may have, or does not go with the state.',
-      hint = 'Executions change by the functions of the schema.';
+      constraint = 'execution_states_values',
+      message = format('Invalid %s for execution %s, which is %s.', v_wrong, new.execution_id, new.state),
+      detail = 'It is not one of the values allowed in this state.',
+      hint = 'Change executions only through the functions of schema tenure.';
   end if;
   return new;
 end

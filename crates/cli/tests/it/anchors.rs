@@ -49,9 +49,9 @@ async fn rewrite(bench: &Workbench, id: &str) {
              set local session_replication_role = replica;
              update tenure.execution_events set body = jsonb_set(body::jsonb, '{{data,worker}}', '\"another\"')::text
               where execution_id = '{id}' and kind = 'step_completed';
-             update tenure.steps set worker = 'another' where execution_id = '{id}';
+             update tenure.step_states set worker = 'another' where execution_id = '{id}';
              update tenure.attempts set owner = 'another'
-              where job_id in (select job_id from tenure.steps where execution_id = '{id}');
+              where job_id in (select job_id from tenure.step_rows where execution_id = '{id}');
              do $$
              declare
                v_hash bytea := sha256(convert_to('tenure/execution/{id}', 'UTF8'));
@@ -61,7 +61,7 @@ async fn rewrite(bench: &Workbench, id: &str) {
                  v_hash := sha256(v_hash || convert_to(v_row.body, 'UTF8'));
                  update tenure.execution_events set hash = v_hash where execution_id = '{id}' and seq = v_row.seq;
                end loop;
-               update tenure.executions set chain_hash = v_hash where execution_id = '{id}';
+               update tenure.execution_states set chain_hash = v_hash where execution_id = '{id}';
              end $$;
              commit"
         ))

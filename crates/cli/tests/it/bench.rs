@@ -308,7 +308,7 @@ async fn steps_that_follow_each_other_are_told_beside_plain_jobs() {
     check_numbers(&told["fan"], &["batch", "out_us", "gather_us"]);
 
     // In each round four and two that warm up, with locks and without; a chain and a fan, each with one that warms up.
-    let ended = "select count(*) || ' ' || count(*) filter (where state = 'succeeded') from tenure.executions";
+    let ended = "select count(*) || ' ' || count(*) filter (where state = 'succeeded') from tenure.execution_rows";
     assert_eq!(bench.sql(ended).await, "32 32");
     assert_eq!(bench.sql("select count(*)::text from tenure.locks").await, "0");
     let rules = "select string_agg(name, ' ') from tenure.approval_rules";
@@ -332,7 +332,7 @@ async fn a_bench_of_executions_that_cannot_run_says_why_and_leaves_nothing() {
     bench.text(&["execution", "freeze", "--reason", "a release"]);
     let refusal = bench.refused(&["bench", "executions", "--yes", "--batch", "1"], "state_conflict");
     assert!(refusal["why"].as_str().unwrap().contains("freeze"), "{refusal}");
-    let open = "select count(*)::text from tenure.executions where ended_at is null";
+    let open = "select count(*)::text from tenure.execution_rows where ended_at is null";
     assert_eq!(bench.sql(open).await, "0");
     assert_eq!(bench.sql("select count(*)::text from tenure.approval_rules").await, "0");
 }

@@ -186,7 +186,7 @@ impl Scene {
     /// As an operator does: what has ended succeeded; what began without an end is finished by hand, for it may not be done
     /// again; and what never began is done once more.
     async fn decide(&mut self, execution: &str) {
-        let unknown = "select s.step_id, s.target_ref, s.fence from tenure.steps s where s.state = 'unknown' order by s.step_number";
+        let unknown = "select s.step_id, s.target_ref, s.fence from tenure.step_rows s where s.state = 'unknown' order by s.step_number";
         for row in self.client.query(unknown, &[]).await.expect("what is unknown") {
             let (step, target, fence): (String, String, i64) = (row.get(0), row.get(1), row.get(2));
             let seen = look(&self.client, &step, &target, fence).await;
@@ -263,13 +263,13 @@ async fn a_plan_of_two_hundred_steps_survives_the_death_of_workers_and_servers()
     loop {
         scene.decide(&execution).await;
         let over = scene
-            .count("select count(*) from tenure.steps where ended_at is not null")
+            .count("select count(*) from tenure.step_rows where ended_at is not null")
             .await;
         if scene.killed.len() < KILLS && over as usize >= (scene.killed.len() + 1) * STEPS_PER_KILL {
             scene.kill_one().await;
         }
         if scene
-            .count("select count(*) from tenure.executions where ended_at is null")
+            .count("select count(*) from tenure.execution_rows where ended_at is null")
             .await
             == 0
         {
@@ -295,8 +295,8 @@ async fn a_plan_of_two_hundred_steps_survives_the_death_of_workers_and_servers()
         "select count(*) from tenure.lock_list()",
         "select count(*) from tenure.step_marks",
         "select count(*) from tenure.lock_targets where owing",
-        "select count(*) from tenure.steps where state <> 'succeeded'",
-        "select count(*) from tenure.executions where (steps_open, steps_succeeded, steps_unknown) is distinct from (0, 200, 0)",
+        "select count(*) from tenure.step_rows where state <> 'succeeded'",
+        "select count(*) from tenure.execution_rows where (steps_open, steps_succeeded, steps_unknown) is distinct from (0, 200, 0)",
         // The work of whoever was killed is not left lying anywhere.
         "select count(*) from tenure.active",
     ] {

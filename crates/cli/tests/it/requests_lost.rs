@@ -162,7 +162,7 @@ async fn a_submission_that_waited_on_a_killed_server_is_not_submitted_again() {
     let plan = look_and_change("mend it", "mend", "web-1");
     let (to, body) = (("POST", "/v1/executions?wait_seconds=30"), json!({"plan": plan}));
     lost(&bench, &ann, to, &body);
-    let made = "select string_agg(execution_id::text, ' ') from tenure.executions";
+    let made = "select string_agg(execution_id::text, ' ') from tenure.execution_rows";
     let made = bench.sql(made).await;
     let api = Api::start_with(&bench, &["--no-services"]);
     let again = repeated(&api, &ann, to, &body);

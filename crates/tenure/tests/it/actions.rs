@@ -36,7 +36,7 @@ pub(crate) async fn preview(c: &Client, plan: &Value) -> Value {
 }
 
 async fn executions(c: &Client) -> i64 {
-    get(c, "select count(*) from tenure.executions", &[]).await
+    get(c, "select count(*) from tenure.execution_rows", &[]).await
 }
 
 /// The rule asks for level 2 on modify, and the step says that it is a read.
@@ -82,7 +82,7 @@ async fn a_step_that_says_read_of_a_registered_modify_is_refused_by_whoever_subm
     );
     let step = &rows(
         &c,
-        "select action_class, registration, level_min, lock_target, effects from tenure.steps where execution_id = $1",
+        "select action_class, registration, level_min, lock_target, effects from tenure.step_rows where execution_id = $1",
         &[&id(&honest, "execution_id")],
     )
     .await[0];
@@ -117,7 +117,7 @@ async fn a_lock_that_the_action_demands_cannot_be_left_out_and_a_smaller_one_is_
     );
     let lock = async |plan: &Value| -> (String, String) {
         let made = submit(&c, "eve", plan, "").await;
-        let sql = "select lock_target, lock_action from tenure.steps where execution_id = $1";
+        let sql = "select lock_target, lock_action from tenure.step_rows where execution_id = $1";
         let row = &rows(&c, sql, &[&id(&made, "execution_id")]).await[0];
         (row.get(0), row.get(1))
     };

@@ -212,7 +212,7 @@ async fn no_step_gets_a_lower_class_level_or_lock_than_its_action_demands() {
             assert!(!lowers && carried, "what says less is refused: {context}");
             taken += 1;
             let sql = "select action_class, approval_level::integer, lock_target is null, coalesce(lock_action, '')
-                         from tenure.steps where execution_id = $1 order by step_number";
+                         from tenure.step_rows where execution_id = $1 order by step_number";
             let kept = rows(&c, sql, &[&id(&answer, "execution_id")]).await;
             let mut most = 0;
             for ((row, demand), step) in kept.iter().zip(&demands).zip(steps) {

@@ -16,11 +16,11 @@ async fn cut(c: &Client, id: Uuid, length: i32) {
             "begin;
              set local session_replication_role = replica;
              delete from tenure.execution_events where execution_id = '{id}' and seq > {length};
-             update tenure.executions x set chain_length = v.seq, chain_hash = v.hash
+             update tenure.execution_states x set chain_length = v.seq, chain_hash = v.hash
                from tenure.execution_events v
               where v.execution_id = x.execution_id and v.seq = {length} and x.execution_id = '{id}';
              insert into tenure.anchor_pending (execution_id, tenant_id, seen_at)
-             select execution_id, tenant_id, now() from tenure.executions where execution_id = '{id}';
+             select execution_id, tenant_id, now() from tenure.execution_rows where execution_id = '{id}';
              commit"
         ),
     )
@@ -35,7 +35,7 @@ async fn a_checkpoint_over_a_chain_that_was_cut_or_rewritten_reports_it() {
     step(&c).await;
     db.advance("10 minutes").await;
     assert_eq!(anchored(&mut c).await.rewritten, 0, "it has only grown");
-    let sql = "select chain_length from tenure.executions where execution_id = $1";
+    let sql = "select chain_length from tenure.execution_rows where execution_id = $1";
     let length: i32 = get(&c, sql, &[&short]).await;
     cut(&c, short, length - 1).await;
     rewrite(&c, other).await;
@@ -62,6 +62,6 @@ async fn an_execution_whose_last_event_is_not_the_one_that_was_anchored_is_not_a
     rewrite(&c, kept).await;
     db.advance("91 days").await;
     assert_eq!(archive::run_once(&mut c).await.expect("a look").archived, 1);
-    let sql = "select execution_id from tenure.executions";
+    let sql = "select execution_id from tenure.execution_rows";
     assert_eq!(get::<Uuid>(&c, sql, &[]).await, kept);
 }

@@ -261,11 +261,11 @@ async fn no_role_but_that_of_an_approver_decides_and_none_starts_an_execution_by
             assert_eq!(code, Some("42501"), "{role} {login}: {error:?}");
         }
         for by_hand in [
-            "update tenure.executions set state = 'running', started_at = now()",
+            "update tenure.execution_states set state = 'running', started_at = now()",
             "update tenure.approvals set state = 'approved', given = 1, decided_at = now(), decided_by = 'me'",
             "insert into tenure.approval_votes (approval_id, principal, tenant_id, decision, plan_hash, auth_method, level, at) select approval_id, 'ada', tenant_id, 'approve', plan_hash, 'x', 1, now() from tenure.approvals",
             "update tenure.plans set plan = '{}'",
-            "select tenure.executions_start(now(), 'me', array(select execution_id from tenure.executions))",
+            "select tenure.executions_start(now(), 'me', array(select execution_id from tenure.execution_rows))",
             "select tenure.execution_move(now(), 'me', gen_random_uuid(), 'approved', null, null)",
             "select tenure.executions_begin(now(), 'me', '{}')",
             "select tenure.approval_act(now(), 'me', null, null)",
@@ -348,7 +348,7 @@ async fn a_rejection_says_why_and_ends_the_execution() {
     assert_eq!(answer["execution_state"], "rejected", "{answer}");
     let row = rows(
         &c,
-        "select e.reason, a.reason, a.decided_by, e.key_held, e.steps_skipped from tenure.executions e join tenure.approvals a using (execution_id) where e.execution_id = $1",
+        "select e.reason, a.reason, a.decided_by, e.key_held, e.steps_skipped from tenure.execution_rows e join tenure.approvals a using (execution_id) where e.execution_id = $1",
         &[&asked.execution],
     )
     .await

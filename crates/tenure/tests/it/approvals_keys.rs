@@ -93,7 +93,7 @@ async fn a_key_decides_as_its_principal_and_up_to_its_own_level() {
     assert_eq!(proof.get::<_, i32>(2), 2);
     let via: String = get(
         &c,
-        "select via from tenure.executions where execution_id = $1",
+        "select via from tenure.execution_rows where execution_id = $1",
         &[&asked.execution],
     )
     .await;
@@ -147,7 +147,7 @@ async fn naming_a_key_gives_a_login_neither_its_level_nor_its_proof() {
     .await;
     let via: Option<String> = get(
         &c,
-        "select via from tenure.executions where execution_id = $1",
+        "select via from tenure.execution_rows where execution_id = $1",
         &[&id(&own, "execution_id")],
     )
     .await;

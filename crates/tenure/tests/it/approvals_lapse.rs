@@ -25,7 +25,7 @@ async fn unfreeze(c: &Client) {
 }
 
 async fn reason_of(c: &Client, execution: Uuid) -> String {
-    let sql = "select coalesce(reason_code, '') from tenure.executions where execution_id = $1";
+    let sql = "select coalesce(reason_code, '') from tenure.execution_rows where execution_id = $1";
     get(c, sql, &[&execution]).await
 }
 
@@ -116,7 +116,7 @@ async fn a_plan_that_was_approved_for_later_lapses_a_day_after_it_could_first_st
     approved(&c, &windowed).await;
     let lapses: bool = get(
         &c,
-        "select lapses_at > tenure.now() + interval '29 hours' from tenure.executions where execution_id = $1",
+        "select lapses_at > tenure.now() + interval '29 hours' from tenure.execution_rows where execution_id = $1",
         &[&windowed.execution],
     )
     .await;
@@ -376,7 +376,7 @@ async fn lapse_against_start_has_one_outcome() {
         run(
             &c,
             &format!(
-                "update fixture.clock set shift = (select e.lapses_at - clock_timestamp() - interval '{} ms' from tenure.executions e where e.execution_id = '{}')",
+                "update fixture.clock set shift = (select e.lapses_at - clock_timestamp() - interval '{} ms' from tenure.execution_rows e where e.execution_id = '{}')",
                 round * 3,
                 asked.execution
             ),
@@ -391,7 +391,7 @@ async fn lapse_against_start_has_one_outcome() {
         tokio::join!(over(&both[0]), over(&both[1]));
         let late: bool = get(
             &c,
-            "select coalesce(started_at >= lapses_at, false) from tenure.executions where execution_id = $1",
+            "select coalesce(started_at >= lapses_at, false) from tenure.execution_rows where execution_id = $1",
             &[&asked.execution],
         )
         .await;

@@ -79,7 +79,7 @@ async fn approved_without_its_hash() {
         (
             format!(
                 "insert into tenure.approvals (approval_id, tenant_id, execution_id, plan_hash, plan_snapshot_hash, level, quorum, given, rule, state, created_at, expires_at, decided_at, decided_by)
-                 select gen_random_uuid(), 1, execution_id, plan_hash, 'x', 1, 1, 1, 'r', 'approved', now(), now() + interval '1 h', now() + interval '1 h', 'me' from tenure.executions where execution_id = '{}'",
+                 select gen_random_uuid(), 1, execution_id, plan_hash, 'x', 1, 1, 1, 'r', 'approved', now(), now() + interval '1 h', now() + interval '1 h', 'me' from tenure.execution_rows where execution_id = '{}'",
                 asked.execution
             ),
             "a second one, made for the purpose",
@@ -165,7 +165,7 @@ async fn no_way_out_of_waiting() {
             (state, approval)
         );
     }
-    let waiting: i64 = get(&c, "select count(*) from tenure.executions where ended_at is null", &[]).await;
+    let waiting: i64 = get(&c, "select count(*) from tenure.execution_rows where ended_at is null", &[]).await;
     assert_eq!(waiting, 0);
     check_executions(&c).await;
 }
@@ -197,7 +197,7 @@ async fn a_denied_approval_consumes_nothing() {
     assert_eq!(used, 0);
     let steps: String = get(
         &c,
-        "select string_agg(distinct state || ' ' || attempt || ' ' || dispatches, ',') from tenure.steps",
+        "select string_agg(distinct state || ' ' || attempt || ' ' || dispatches, ',') from tenure.step_rows",
         &[],
     )
     .await;
@@ -217,12 +217,11 @@ async fn success_on_zero_steps() {
     let (_db, c) = people().await;
     let asked = ask_change(&c).await;
     for sql in [
-        "update tenure.executions set step_count = 0, steps_open = 0",
-        "update tenure.executions set state = 'succeeded', started_at = created_at, ended_at = clock_timestamp(), steps_open = 0",
-        "update tenure.executions set steps_open = 0, steps_succeeded = 0",
-        "insert into tenure.executions (execution_id, tenant_id, purpose, plan_hash, idempotency_key, key_origin, state, sla_class, action_class, mode, priority, on_step_failure, approval_level, rule,
-           requested_by, plan_size_bytes, step_count, target_count, steps_open, timeout_ms, created_at, last_transition_at, last_transition_by, chain_hash)
-         select gen_random_uuid(), 1, purpose, plan_hash, 'k', 'given', 'pending', sla_class, action_class, mode, 0, 'stop', 0, rule, requested_by, 1, 0, 1, 0, 1, now(), now(), 'me', chain_hash from tenure.executions",
+        "update tenure.execution_states set step_count = 0, steps_open = 0",
+        "update tenure.execution_states set state = 'succeeded', started_at = created_at, ended_at = clock_timestamp(), steps_open = 0",
+        "update tenure.execution_states set steps_open = 0, steps_succeeded = 0",
+        "insert into tenure.execution_states (execution_id, tenant_id, created_at, step_count, sla_class, mode, state, steps_open, started_at, chain_hash, last_transition_at, last_transition_by)
+         select gen_random_uuid(), 1, now(), 0, sla_class, mode, 'pending', 0, null, chain_hash, now(), 'me' from tenure.execution_rows",
     ] {
         let refusal = as_owner(&c, sql).await;
         assert!(refusal.starts_with("TN014") || refusal.starts_with("23514"), "{sql}: {refusal}");
@@ -244,13 +243,11 @@ async fn cannot_start(c: &Client, execution: Uuid, ways: &[&str]) {
 async fn nothing_starts_without_its_approval_not_even_for_the_owner_of_the_tables() {
     let (_db, c) = people().await;
     let ways = [
-        "update tenure.executions set state = 'running' where execution_id = $1",
-        "update tenure.executions set state = 'running', started_at = clock_timestamp() where execution_id = $1",
+        "update tenure.execution_states set state = 'running' where execution_id = $1",
+        "update tenure.execution_states set state = 'running', started_at = clock_timestamp() where execution_id = $1",
         "select tenure.executions_start(clock_timestamp(), 'me', array[$1::uuid])",
-        "insert into tenure.executions (execution_id, tenant_id, purpose, plan_hash, idempotency_key, key_origin, state, sla_class, action_class, mode, priority, on_step_failure, approval_level, rule,
-           requested_by, plan_size_bytes, step_count, target_count, steps_open, timeout_ms, created_at, started_at, last_transition_at, last_transition_by, chain_hash)
-         select gen_random_uuid(), 1, purpose, plan_hash, 'k', 'given', 'running', sla_class, action_class, mode, 0, 'stop', 0, rule, requested_by, 1, 1, 1, 1, 1, now(), now(), now(), 'me', chain_hash
-           from tenure.executions where execution_id = $1",
+        "insert into tenure.execution_states (execution_id, tenant_id, created_at, step_count, sla_class, mode, state, steps_open, started_at, chain_hash, last_transition_at, last_transition_by)
+         select gen_random_uuid(), 1, now(), 1, sla_class, mode, 'running', 1, now(), chain_hash, now(), 'me' from tenure.execution_rows where execution_id = $1",
     ];
     let waiting = ask_change(&c).await;
     cannot_start(&c, waiting.execution, &[ways[0], ways[1], ways[3]]).await;
@@ -287,7 +284,7 @@ async fn a_plan_a_vote_and_an_event_are_written_once_and_stay() {
     let (_db, c) = people().await;
     let asked = ask(&c, &plan("p", &["a modify", "b modify a"])).await;
     decide(&c, "ada", &asked, "approve", "").await;
-    for table in ["executions", "plans", "approval_votes", "execution_events"] {
+    for table in ["executions", "execution_states", "plans", "approval_votes", "execution_events"] {
         let delete = as_owner(&c, &format!("delete from tenure.{table}")).await;
         assert!(delete.starts_with("TN014"), "{table}: {delete}");
     }
@@ -304,7 +301,7 @@ async fn a_plan_a_vote_and_an_event_are_written_once_and_stay() {
         "update tenure.executions set approval_level = 0",
         "update tenure.executions set purpose = 'other'",
         "update tenure.executions set rule = 'other'",
-        "update tenure.executions set step_count = 3, steps_open = 3",
+        "update tenure.execution_states set step_count = 3, steps_open = 3",
         "delete from tenure.approvals",
     ] {
         let refusal = as_owner(&c, change).await;

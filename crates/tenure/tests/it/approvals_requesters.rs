@@ -36,7 +36,7 @@ async fn archived(c: &mut Client, count: usize) {
 }
 
 async fn requesters(c: &Client, execution: Uuid) -> Vec<String> {
-    let sql = "select requesters from tenure.executions where execution_id = $1";
+    let sql = "select requesters from tenure.execution_rows where execution_id = $1";
     get(c, sql, &[&execution]).await
 }
 

@@ -189,7 +189,7 @@ async fn a_plan_of_level_two_or_three_names_its_runbook() {
         let seen = one(&c, "select tenure.execution_preview($1)", &[&asked.to_string()]).await;
         assert_eq!(seen["runbook_missing"], true);
     }
-    let left: i64 = get(&c, "select count(*) from tenure.executions", &[]).await;
+    let left: i64 = get(&c, "select count(*) from tenure.execution_rows", &[]).await;
     assert_eq!(left, 0);
 }
 

@@ -111,7 +111,7 @@ pub(crate) async fn rule(c: &Client, name: &str, spec: Value) {
 }
 
 pub(crate) async fn state_of(c: &Client, execution: Uuid) -> String {
-    let sql = "select state from tenure.executions where execution_id = $1";
+    let sql = "select state from tenure.execution_rows where execution_id = $1";
     get(c, sql, &[&execution]).await
 }
 
@@ -161,7 +161,7 @@ pub(crate) async fn snapshot(c: &Client) -> String {
     get(
         c,
         "select md5(coalesce(string_agg(t.line, '|' order by t.line), '')) from (
-           select 'e' || x::text from tenure.executions x union all select 's' || x::text from tenure.steps x
+           select 'e' || x::text from tenure.execution_rows x union all select 's' || x::text from tenure.step_rows x
            union all select 'a' || x::text from tenure.approvals x union all select 'v' || x::text from tenure.approval_votes x
            union all select 'c' || x::text from tenure.execution_events x union all select 'l' || x::text from tenure.locks x
            union all select 'j' || x::text from tenure.jobs x union all select 't' || x::text from tenure.events x where x.kind !~ '^principal') t (line)",
@@ -182,7 +182,7 @@ pub(crate) async fn check_executions(c: &Client) {
     for (what, sql) in [
         (
             "a chain that does not verify",
-            "select e.execution_id::text from tenure.executions e
+            "select e.execution_id::text from tenure.execution_rows e
               where e.chain_length <> (select count(*) from tenure.execution_events v where v.execution_id = e.execution_id)
                  or e.chain_hash <> (select v.hash from tenure.execution_events v where v.execution_id = e.execution_id order by v.seq desc limit 1)
                  or exists (
@@ -203,27 +203,27 @@ pub(crate) async fn check_executions(c: &Client) {
             "a hold of a whole target that began, as it is recorded, before the one before it was over",
             "select s.execution_id || '/' || s.step_id from (
                select s.*, lag(s.ended_at) over (partition by s.tenant_id, s.lock_target order by s.fence) as before
-                 from tenure.steps s where s.lock_action = '' and s.fence is not null and s.verdict_by is null) s
+                 from tenure.step_rows s where s.lock_action = '' and s.fence is not null and s.verdict_by is null) s
               where least(s.queued_at, s.started_at) < s.before",
         ),
         (
             "a step that began before it could",
-            "select s.execution_id || '/' || s.step_id from tenure.steps s where s.carried_from is null and s.started_at < s.queued_at and s.attempt = 1 and s.dispatches = 1",
+            "select s.execution_id || '/' || s.step_id from tenure.step_rows s where s.carried_from is null and s.started_at < s.queued_at and s.attempt = 1 and s.dispatches = 1",
         ),
         (
             "counters that are not those of the steps",
-            "select e.execution_id::text from tenure.executions e
+            "select e.execution_id::text from tenure.execution_rows e
                cross join lateral (
                  select count(*) filter (where s.ended_at is null) as open, count(*) filter (where s.state = 'succeeded') as succeeded,
                         count(*) filter (where s.state = 'failed') as failed, count(*) filter (where s.state = 'cancelled') as cancelled,
                         count(*) filter (where s.state = 'skipped') as skipped, count(*) filter (where s.state = 'unknown') as unknown, count(*) as steps
-                   from tenure.steps s where s.execution_id = e.execution_id) n
+                   from tenure.step_rows s where s.execution_id = e.execution_id) n
               where (e.steps_open, e.steps_succeeded, e.steps_failed, e.steps_cancelled, e.steps_skipped, e.steps_unknown, e.step_count)
                     is distinct from (n.open, n.succeeded, n.failed, n.cancelled, n.skipped, n.unknown, n.steps)",
         ),
         (
             "a story whose moves do not lead from pending to where it is",
-            "select e.execution_id::text from tenure.executions e
+            "select e.execution_id::text from tenure.execution_rows e
                cross join lateral (
                  select array_agg(v.body::jsonb -> 'data' ->> 'from' order by v.seq) as froms, array_agg(v.body::jsonb -> 'data' ->> 'to' order by v.seq) as tos
                    from tenure.execution_events v
@@ -232,14 +232,14 @@ pub(crate) async fn check_executions(c: &Client) {
         ),
         (
             "an execution that ran without a used approval of its plan",
-            "select e.execution_id::text from tenure.executions e
+            "select e.execution_id::text from tenure.execution_rows e
               where e.started_at is not null
                 and (select count(*) from tenure.approvals a
                       where a.execution_id = e.execution_id and a.step_number is null and a.state = 'approved' and a.plan_hash = e.plan_hash and a.consumed_at = e.started_at) <> 1",
         ),
         (
             "an approval that waits although its execution is over",
-            "select a.approval_id::text from tenure.approvals a join tenure.executions e on e.execution_id = a.execution_id
+            "select a.approval_id::text from tenure.approvals a join tenure.execution_rows e on e.execution_id = a.execution_id
               where e.ended_at is not null and (a.state = 'pending' or (a.state = 'approved' and a.consumed_at is null))",
         ),
         (
@@ -249,18 +249,25 @@ pub(crate) async fn check_executions(c: &Client) {
         ),
         (
             "a lock of a step that is over",
-            "select l.lock_key from tenure.locks l join tenure.steps s on s.execution_id = l.execution_id and s.step_number = l.step_number
+            "select l.lock_key from tenure.locks l join tenure.step_rows s on s.execution_id = l.execution_id and s.step_number = l.step_number
               where s.state not in ('running', 'unknown')",
         ),
         (
             "a job of an execution that did not start, or one that runs on after its end",
-            "select j.job_id::text from tenure.jobs j join tenure.executions e on e.execution_id = j.workflow_id
+            "select j.job_id::text from tenure.jobs j join tenure.execution_rows e on e.execution_id = j.workflow_id
               where j.source_system = 'tenure.execution'
                 and (e.started_at is null or (e.ended_at is not null and not exists (select from tenure.attempts t where t.job_id = j.job_id and t.final)))",
         ),
         (
+            "a step that is blocked without a place in the queue of its target, or has one and is not",
+            "select s.execution_id || '/' || s.step_id from tenure.step_rows s
+              where (s.state = 'blocked') <> exists (
+                      select from tenure.lock_queue q
+                       where (q.execution_id, q.step_number, q.tenant_id, q.target) = (s.execution_id, s.step_number, s.tenant_id, s.lock_target))",
+        ),
+        (
             "a step that runs without a job that does",
-            "select s.execution_id || '/' || s.step_id from tenure.steps s
+            "select s.execution_id || '/' || s.step_id from tenure.step_rows s
               where s.state = 'running' and (s.job_id is null or exists (select from tenure.attempts t where t.job_id = s.job_id and t.final))
                 and not exists (select from tenure.step_marks m where m.job_id = s.job_id)",
         ),

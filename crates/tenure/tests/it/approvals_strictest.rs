@@ -28,7 +28,7 @@ async fn cancel(c: &Client, execution: Uuid) {
 }
 
 async fn reason_of(c: &Client, execution: Uuid) -> Option<String> {
-    let sql = "select reason_code from tenure.executions where execution_id = $1";
+    let sql = "select reason_code from tenure.execution_rows where execution_id = $1";
     get(c, sql, &[&execution]).await
 }
 
@@ -75,7 +75,7 @@ async fn the_approval_of_what_is_asked_for_an_agent_is_the_one_of_its_rule() {
         (row.get::<_, i32>(0), row.get::<_, Vec<String>>(1), row.get::<_, i32>(2)),
         (3, vec!["dba".to_owned()], 2)
     );
-    let of = "select approval_level::integer, approval_roles, approval_quorum::integer from tenure.steps where execution_id = $1";
+    let of = "select approval_level::integer, approval_roles, approval_quorum::integer from tenure.step_rows where execution_id = $1";
     let row = rows(&c, of, &[&asked.execution]).await.remove(0);
     assert_eq!(
         (row.get::<_, i32>(0), row.get::<_, Vec<String>>(1), row.get::<_, i32>(2)),
@@ -105,7 +105,7 @@ async fn what_is_asked_for_another_meets_all_that_the_rules_of_both_ask_for() {
         get::<String>(&c, terms, &[&asked.approval]).await,
         "{dba,release} 2 43200 agents, of pam"
     );
-    let terms = "select format('%s %s %s %s', s.approval_roles, s.approval_quorum, s.approval_seconds, s.rule) from tenure.steps s where s.execution_id = $1";
+    let terms = "select format('%s %s %s %s', s.approval_roles, s.approval_quorum, s.approval_seconds, s.rule) from tenure.step_rows s where s.execution_id = $1";
     assert_eq!(
         get::<String>(&c, terms, &[&asked.execution]).await,
         "{dba,release} 2 43200 agents, of pam"
@@ -316,7 +316,7 @@ async fn a_retry_starts_within_the_moments_that_its_first_was_given() {
     let again = id(&again, "execution_id");
     let kept: bool = get(
         &c,
-        "select (n.start_after, n.start_before) = (o.start_after, o.start_before) from tenure.executions n join tenure.executions o on o.execution_id = n.retry_of
+        "select (n.start_after, n.start_before) = (o.start_after, o.start_before) from tenure.execution_rows n join tenure.execution_rows o on o.execution_id = n.retry_of
           where n.execution_id = $1",
         &[&again],
     )
@@ -423,7 +423,7 @@ async fn a_freeze_that_is_over_by_its_time_is_not_shown_and_what_it_parked_start
     assert_eq!(preview().await, "holidays");
     let at_its_end: bool = get(
         &c,
-        "select e.next_at = f.until from tenure.executions e, tenure.freezes f where e.execution_id = $1",
+        "select e.next_at = f.until from tenure.execution_rows e, tenure.freezes f where e.execution_id = $1",
         &[&execution],
     )
     .await;

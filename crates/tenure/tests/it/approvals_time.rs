@@ -45,7 +45,7 @@ async fn an_approval_nobody_decides_is_escalated_and_then_expires() {
     );
     let reason: String = get(
         &c,
-        "select reason_code from tenure.executions where execution_id = $1",
+        "select reason_code from tenure.execution_rows where execution_id = $1",
         &[&asked.execution],
     )
     .await;
@@ -99,7 +99,7 @@ async fn whoever_asked_takes_it_back_until_it_starts_and_nobody_else_does() {
     assert_eq!(approval_of(&c, asked.execution).await, "withdrawn");
     let row = rows(
         &c,
-        "select cancelled_by, cancelled_at is not null, reason_code from tenure.executions",
+        "select cancelled_by, cancelled_at is not null, reason_code from tenure.execution_rows",
         &[],
     )
     .await
@@ -162,7 +162,7 @@ async fn a_new_plan_takes_the_place_of_one_that_has_not_started_and_shows_the_di
     assert_eq!(approval_of(&c, asked.execution).await, "withdrawn");
     let old = rows(
         &c,
-        "select state, reason_code, superseded_by from tenure.executions where execution_id = $1",
+        "select state, reason_code, superseded_by from tenure.execution_rows where execution_id = $1",
         &[&asked.execution],
     )
     .await
@@ -276,7 +276,7 @@ async fn work_that_had_to_start_before_a_moment_does_not_start_after_it() {
     assert_eq!(state_of(&c, late.execution).await, "cancelled");
     let reason: String = get(
         &c,
-        "select reason_code from tenure.executions where execution_id = $1",
+        "select reason_code from tenure.execution_rows where execution_id = $1",
         &[&late.execution],
     )
     .await;
@@ -439,7 +439,7 @@ async fn a_rejected_or_expired_step_fails_and_one_that_never_began_is_called_off
     db.advance("2 hours").await;
     tick(&c).await;
     assert_eq!(state_of(&c, third.execution).await, "failed");
-    let same = "select v.data ->> 'error_code' = s.error_code from tenure.execution_timeline($1) v join tenure.steps s on s.execution_id = $1 and s.step_id = v.step_id where v.kind = 'step_failed'";
+    let same = "select v.data ->> 'error_code' = s.error_code from tenure.execution_timeline($1) v join tenure.step_rows s on s.execution_id = $1 and s.step_id = v.step_id where v.kind = 'step_failed'";
     assert!(
         get::<bool>(&c, same, &[&third.execution]).await,
         "the story says what the step says"

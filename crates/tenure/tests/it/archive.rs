@@ -63,8 +63,8 @@ async fn state(c: &Client, id: Uuid) -> String {
 }
 
 async fn rows_of(c: &Client, id: Uuid) -> i64 {
-    let sql = "select (select count(*) from tenure.executions where execution_id = $1) + (select count(*) from tenure.plans where execution_id = $1)
-             + (select count(*) from tenure.steps where execution_id = $1) + (select count(*) from tenure.approvals where execution_id = $1)
+    let sql = "select (select count(*) from tenure.execution_rows where execution_id = $1) + (select count(*) from tenure.plans where execution_id = $1)
+             + (select count(*) from tenure.step_rows where execution_id = $1) + (select count(*) from tenure.approvals where execution_id = $1)
              + (select count(*) from tenure.execution_events where execution_id = $1) + (select count(*) from tenure.step_runs where execution_id = $1)";
     get(c, sql, &[&id]).await
 }
@@ -319,7 +319,7 @@ async fn an_execution_that_somebody_holds_is_busy_and_not_unknown() {
     db.advance("91 days").await;
     let holder = db.direct().await;
     run(&holder, "begin").await;
-    let hold = "select from tenure.executions where execution_id = $1 for no key update";
+    let hold = "select from tenure.execution_states where execution_id = $1 for no key update";
     assert_eq!(rows(&holder, hold, &[&done]).await.len(), 1);
     let archive = "select tenure.execution_archive($1, '')";
     refused(&one(&c, archive, &[&done]).await, "busy_try_again");

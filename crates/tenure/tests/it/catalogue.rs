@@ -5,18 +5,20 @@ use tokio_postgres::Client;
 use crate::fixture::{Db, get, one, rows, run, try_rows};
 
 /// The tables of the hot path, and the runs of steps, of which upkeep asks for all tenants: row-level security holds for readers, but is not forced on the owner's functions.
-const HOT: [&str; 23] = [
+const HOT: [&str; 26] = [
     "active",
     "attempts",
     "delayed",
     "events",
     "execution_events",
+    "execution_states",
     "executions",
     "idempotency",
     "jobs",
     "kinds",
     "lanes",
     "leases",
+    "lock_queue",
     "lock_targets",
     "locks",
     "offers",
@@ -27,6 +29,7 @@ const HOT: [&str; 23] = [
     "step_needs",
     "step_runs",
     "step_starts",
+    "step_states",
     "steps",
     "tunings",
 ];

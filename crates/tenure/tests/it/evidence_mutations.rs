@@ -15,10 +15,12 @@ use crate::approvals_scene::{act, ask, decide, id, people, plan, rule, submit, t
 use crate::fixture::{Db, get, one, rows, run, verb};
 
 /// The tables that feed a file, and how the rows of an execution are found in them; the kind of line that names them.
-const TABLES: [(&str, &str, &[&str]); 8] = [
+const TABLES: [(&str, &str, &[&str]); 10] = [
     ("executions", "t.execution_id = $1", &["execution", "evidence"]),
+    ("execution_states", "t.execution_id = $1", &["execution", "evidence"]),
     ("plans", "t.execution_id = $1", &["plan"]),
     ("steps", "t.execution_id = $1", &["step", "plan", "approval", "run"]),
+    ("step_states", "t.execution_id = $1", &["step", "plan", "approval", "run"]),
     ("step_needs", "t.execution_id = $1", &["step"]),
     ("approvals", "t.execution_id = $1", &["approval"]),
     (
@@ -38,15 +40,15 @@ const STEP_RUNS: (&str, &str, &[&str]) = ("step_runs", "t.execution_id = $1", &[
 /// Columns that the file states under another name.
 const NAMED: [(&str, &str, &str); 15] = [
     ("executions", "idempotency_key", "key"),
-    ("executions", "chain_length", "events"),
+    ("execution_states", "chain_length", "events"),
     ("plans", "plan", "plan"),
     ("steps", "step_id", "step"),
     ("steps", "kind", "job_kind"),
     ("steps", "approval_roles", "roles"),
     ("steps", "approval_quorum", "quorum"),
-    ("steps", "output_summary", "result_hash"),
-    ("steps", "output_size_bytes", "result_bytes"),
-    ("steps", "output_ref", "result_ref"),
+    ("step_states", "output_summary", "result_hash"),
+    ("step_states", "output_size_bytes", "result_bytes"),
+    ("step_states", "output_ref", "result_ref"),
     ("steps", "payload_classification", "plan"),
     ("attempts", "owner", "worker"),
     ("attempts", "reason", "error_message"),
@@ -99,23 +101,23 @@ const STATED: [&str; 47] = [
     "execution_events.body",
     "execution_events.hash",
     "executions.approval_level",
-    "executions.chain_hash",
+    "execution_states.chain_hash",
     "executions.created_at",
     "executions.requested_by",
     "executions.requesters",
     "executions.rule",
-    "executions.state",
+    "execution_states.state",
     "plans.plan",
     "step_needs.needs_number",
     "steps.action",
     "steps.approval_level",
-    "steps.fence",
-    "steps.output_summary",
+    "step_states.fence",
+    "step_states.output_summary",
     "steps.payload",
     "steps.rule",
-    "steps.started_at",
+    "step_states.started_at",
     "steps.target_ref",
-    "steps.verdict_by",
+    "step_states.verdict_by",
 ];
 
 fn key() -> SecretKey {
@@ -253,12 +255,12 @@ async fn without_constraints(db: &Db) {
         "do $$ declare v record; begin
            for v in select c.conrelid::regclass as place, c.conname from pg_constraint c
                      where c.contype = 'c' and c.coninhcount = 0 and c.conrelid in (select k.oid from pg_class k
-                       where k.relnamespace = 'tenure'::regnamespace and k.relname = any (array['executions', 'plans', 'steps',
+                       where k.relnamespace = 'tenure'::regnamespace and k.relname = any (array['executions', 'execution_states', 'plans', 'steps', 'step_states',
                          'approvals', 'approval_votes', 'execution_events', 'attempts', 'step_runs', 'execution_archives'])) loop
              execute format('alter table %s drop constraint %I', v.place, v.conname);
            end loop;
          end $$;
-         drop index tenure.executions_key, tenure.steps_job, tenure.approvals_one_open",
+         drop index tenure.execution_states_key, tenure.step_states_job, tenure.approvals_one_open",
     )
     .await;
 }
@@ -322,7 +324,7 @@ async fn verifying_names_every_column_that_was_changed_or_the_file_does_not_stat
             named.extend(mutated(&c, execution, table, &mut unnamed).await);
         }
     }
-    let ends = ["executions", "steps", "approvals", "approval_votes"];
+    let ends = ["executions", "execution_states", "steps", "step_states", "approvals", "approval_votes"];
     for execution in [rejected, stopped] {
         for table in TABLES.into_iter().filter(|(table, ..)| ends.contains(table)) {
             named.extend(mutated(&c, execution, table, &mut unnamed).await);
@@ -359,7 +361,7 @@ async fn verifying_names_rows_that_were_removed() {
     let (execution, _) = eventful(&db, &c).await;
     for (table, own, kinds) in TABLES
         .into_iter()
-        .filter(|(table, ..)| *table != "executions" && *table != "plans")
+        .filter(|(table, ..)| !["executions", "execution_states", "plans"].contains(table))
     {
         run(&c, "begin; set local session_replication_role = replica").await;
         let own = own.replace("$1", &format!("'{execution}'"));

@@ -31,9 +31,9 @@ async fn the_tables_take_the_states_of_the_constants_and_no_other() {
     let db = Db::inert().await;
     let c = db.client().await;
     let executions: BTreeSet<String> = ExecutionState::ALL.iter().map(|state| state.to_string()).collect();
-    let asked = "select substring(prosrc from 'new.state not in \\(([^)]*)\\)') from pg_proc where oid = 'tenure.executions_stand'::regproc";
+    let asked = "select substring(prosrc from 'new.state not in \\(([^)]*)\\)') from pg_proc where oid = 'tenure.execution_states_values'::regproc";
     assert_eq!(words(&c, asked).await, executions);
     let steps: BTreeSet<String> = StepState::ALL.iter().map(|state| state.to_string()).collect();
-    let asked = "select pg_get_constraintdef(oid) from pg_constraint where conname = 'steps_goes_on'";
+    let asked = "select pg_get_constraintdef(oid) from pg_constraint where conname = 'step_states_moves'";
     assert_eq!(words(&c, asked).await, steps);
 }

@@ -42,7 +42,7 @@ async fn runs_told(c: &Client, execution: Uuid) -> Vec<String> {
 }
 
 async fn retries(c: &Client, execution: Uuid) -> i32 {
-    let sql = "select retries_total from tenure.executions where execution_id = $1";
+    let sql = "select retries_total from tenure.execution_rows where execution_id = $1";
     get(c, sql, &[&execution]).await
 }
 
@@ -58,7 +58,7 @@ async fn a_mixed_batch_of_ends_tells_each_end_once_and_counts_each_retry_once() 
     text["steps"][3]["attempts_max"] = json!(1);
     let execution = begin(&c, &text).await;
     let claimed = claim_with(&c, "w", ", p_limit => 4, p_mode => 'started'").await;
-    let steps = "select job_id from tenure.steps where execution_id = $1 order by step_number";
+    let steps = "select job_id from tenure.step_rows where execution_id = $1 order by step_number";
     let jobs: Vec<Uuid> = rows(&c, steps, &[&execution])
         .await
         .iter()
@@ -138,7 +138,7 @@ async fn writes(c: &Client, sql: &str) -> i64 {
 }
 
 async fn skipped(c: &Client, execution: Uuid) -> i32 {
-    let sql = "select steps_skipped from tenure.executions where execution_id = $1";
+    let sql = "select steps_skipped from tenure.execution_rows where execution_id = $1";
     get(c, sql, &[&execution]).await
 }
 

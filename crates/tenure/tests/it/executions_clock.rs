@@ -46,10 +46,10 @@ async fn resolve(c: &Client, asked: &Asked) {
 async fn stood(c: &Client, asked: &Asked, expected: &str) {
     let sql = format!(
         "select (e.timeout_at - e.started_at - make_interval(secs => e.timeout_ms / 1000.0))::text, ({expected})::text
-           from tenure.executions e
-           left join tenure.steps sa on sa.execution_id = e.execution_id and sa.step_id = 'a'
+           from tenure.execution_rows e
+           left join tenure.step_rows sa on sa.execution_id = e.execution_id and sa.step_id = 'a'
            left join tenure.approvals a on a.execution_id = e.execution_id and a.step_number = sa.step_number
-           left join tenure.steps sb on sb.execution_id = e.execution_id and sb.step_id = 'b'
+           left join tenure.step_rows sb on sb.execution_id = e.execution_id and sb.step_id = 'b'
            left join tenure.approvals b on b.execution_id = e.execution_id and b.step_number = sb.step_number
            left join tenure.execution_events s on s.execution_id = e.execution_id and s.kind = 'step_resolved'
           where e.execution_id = $1"

@@ -77,7 +77,7 @@ async fn an_end_told_from_an_old_snapshot_is_followed_by_the_next_tick() {
         let first = start(&c, &purpose, &purpose, json!({})).await;
         let held = work(&c).await;
         run(&old, &format!("begin isolation level {level}")).await;
-        rows(&old, "select count(*) from tenure.executions", &[]).await;
+        rows(&old, "select count(*) from tenure.execution_rows", &[]).await;
         // After its picture was taken somebody comes who waits for the end.
         let second = start(&c, &purpose, &format!("{purpose} too"), json!({})).await;
         assert_eq!(steps(&c, &[second]).await, ["blocked"]);

@@ -30,7 +30,7 @@ async fn history_outlives_those_who_made_it() {
     for (execution, by) in [(cancelled.execution, "bob"), (expired.execution, "policy")] {
         let row = rows(
             &c,
-            "select cancelled_by, requested_by from tenure.executions where execution_id = $1",
+            "select cancelled_by, requested_by from tenure.execution_rows where execution_id = $1",
             &[&execution],
         )
         .await
@@ -100,7 +100,7 @@ async fn all_nine_timeout_policies_are_there_and_a_tenant_sets_its_own() {
     let made = submit(&c, "eve", &plan("p", &["a read"]), "").await;
     let row = rows(
         &c,
-        "select e.timeout_ms, s.timeout_seconds, s.lease_seconds from tenure.executions e join tenure.steps s using (execution_id) where e.execution_id = $1",
+        "select e.timeout_ms, s.timeout_seconds, s.lease_seconds from tenure.execution_rows e join tenure.step_rows s using (execution_id) where e.execution_id = $1",
         &[&id(&made, "execution_id")],
     )
     .await
@@ -337,7 +337,7 @@ async fn rejected_executions_are_archived_with_all_that_belongs_to_them() {
     }
     let left: i64 = get(
         &c,
-        "select (select count(*) from tenure.executions) + (select count(*) from tenure.approvals) + (select count(*) from tenure.approval_votes)",
+        "select (select count(*) from tenure.execution_rows) + (select count(*) from tenure.approvals) + (select count(*) from tenure.approval_votes)",
         &[],
     )
     .await;

@@ -211,7 +211,7 @@ fn crowd(purpose: &str, more: &Value) -> Value {
 async fn failed_in_bounds(c: &Client, execution: Uuid) {
     assert_eq!(state_of(c, execution).await, "failed");
     let sql =
-        "select octet_length(result_summary::text), result_summary from tenure.executions where execution_id = $1";
+        "select octet_length(result_summary::text), result_summary from tenure.execution_rows where execution_id = $1";
     let row = rows(c, sql, &[&execution]).await.remove(0);
     let (bytes, summary): (i32, Value) = (row.get(0), row.get(1));
     assert!(bytes <= SUMMARY_BYTES_MAX, "{bytes} bytes");

@@ -43,7 +43,7 @@ async fn many_submissions_of_one_key_make_one_execution() {
         4,
         "{answers:?}"
     );
-    let executions: i64 = get(&c, "select count(*) from tenure.executions", &[]).await;
+    let executions: i64 = get(&c, "select count(*) from tenure.execution_rows", &[]).await;
     assert_eq!(executions, 4);
     check_executions(&c).await;
 }
@@ -71,7 +71,7 @@ async fn cancel_against_the_end_of_the_last_step_has_one_outcome() {
         one_end(&c, asked.execution, &["execution_completed", "execution_cancelled"]).await;
         let reason: String = get(
             &c,
-            "select reason_code from tenure.executions where execution_id = $1",
+            "select reason_code from tenure.execution_rows where execution_id = $1",
             &[&asked.execution],
         )
         .await;

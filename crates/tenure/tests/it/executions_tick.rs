@@ -95,18 +95,18 @@ async fn an_execution_that_cannot_be_looked_at_keeps_no_other_waiting() {
     let (db, c) = people().await;
     let broken = ask(&c, &plan("broken", &["a modify"])).await;
     let sound = ask(&c, &plan("sound", &["a modify"])).await;
-    run(
-        &c,
-        "alter table tenure.executions add constraint fault check (purpose <> 'broken' or state <> 'cancelled')",
-    )
-    .await;
+    let fault = format!(
+        "alter table tenure.execution_states add constraint fault check (execution_id <> '{}' or state <> 'cancelled')",
+        broken.execution
+    );
+    run(&c, &fault).await;
     db.advance("25 hours").await;
     let before = story(&c, broken.execution).await;
     assert_eq!(tick(&c).await["expired"], 1);
     assert_eq!(state_of(&c, sound.execution).await, "cancelled");
     assert_eq!(state_of(&c, broken.execution).await, "awaiting_approval");
     assert_eq!(story(&c, broken.execution).await, before, "half of an expiry is none");
-    run(&c, "alter table tenure.executions drop constraint fault").await;
+    run(&c, "alter table tenure.execution_states drop constraint fault").await;
     db.advance("2 minutes").await;
     assert_eq!(tick(&c).await["expired"], 1);
     assert_eq!(state_of(&c, broken.execution).await, "cancelled");
@@ -168,7 +168,7 @@ async fn a_cancelled_execution_ends_when_its_last_step_has_and_cancelling_twice_
     assert_eq!(state_of(&c, execution).await, "cancelled");
     let row = rows(
         &c,
-        "select cancelled_by, reason from tenure.executions where execution_id = $1",
+        "select cancelled_by, reason from tenure.execution_rows where execution_id = $1",
         &[&execution],
     )
     .await
@@ -224,7 +224,7 @@ async fn a_plan_that_names_an_executor_nobody_knows_is_refused_before_it_is_froz
     );
     let left: i64 = get(
         &c,
-        "select (select count(*) from tenure.executions) + (select count(*) from tenure.plans)",
+        "select (select count(*) from tenure.execution_rows) + (select count(*) from tenure.plans)",
         &[],
     )
     .await;
@@ -244,7 +244,7 @@ async fn a_window_that_passes_while_an_approval_is_awaited_calls_the_execution_o
     let before = ", p_start_before => tenure.now() + interval '2 seconds'";
     let asked = Asked::of(&submit(&c, "eve", &plan("p", &["a modify"]), before).await);
     let waits = shown(&c, asked.execution).await["waiting_for"][0].to_string();
-    let until: String = get(&c, "select start_before::text from tenure.executions", &[]).await;
+    let until: String = get(&c, "select start_before::text from tenure.execution_rows", &[]).await;
     assert!(waits.contains(&until), "until when it may be decided: {waits}");
     tick(&c).await;
     assert_eq!(state_of(&c, asked.execution).await, "awaiting_approval");

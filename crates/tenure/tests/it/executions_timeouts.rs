@@ -24,7 +24,7 @@ async fn a_plan_sets_the_timeout_of_its_execution_within_what_the_tenant_allows(
     let execution = id(&submit(&c, "eve", &text, "").await, "execution_id");
     let set: i32 = get(
         &c,
-        "select timeout_ms from tenure.executions where execution_id = $1",
+        "select timeout_ms from tenure.execution_rows where execution_id = $1",
         &[&execution],
     )
     .await;
@@ -37,7 +37,7 @@ async fn a_plan_sets_the_timeout_of_its_execution_within_what_the_tenant_allows(
     tick(&c).await;
     let stopping: Option<String> = get(
         &c,
-        "select coalesce(stopping, reason_code) from tenure.executions where execution_id = $1",
+        "select coalesce(stopping, reason_code) from tenure.execution_rows where execution_id = $1",
         &[&execution],
     )
     .await;

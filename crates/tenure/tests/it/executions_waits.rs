@@ -12,7 +12,7 @@ use crate::fixture::{Claimed, Db, check_invariants, claim_with, get, one, refuse
 use crate::locks::{at, fence, start, steps, take};
 
 const STARTED: &str = ", p_limit => 10, p_mode => 'started'";
-const HOLD: &str = "begin; select from tenure.executions for no key update";
+const HOLD: &str = "begin; select from tenure.execution_states for no key update";
 
 async fn free() -> (Db, Client) {
     let (db, c) = people().await;
@@ -24,7 +24,7 @@ async fn free() -> (Db, Client) {
 async fn claimed(c: &Client, more: &str) -> Vec<(String, Claimed)> {
     let mut found = Vec::new();
     for held in claim_with(c, "w", more).await {
-        let sql = "select s.step_id from tenure.steps s where s.job_id = $1";
+        let sql = "select s.step_id from tenure.step_rows s where s.job_id = $1";
         found.push((get::<String>(c, sql, &[&held.job_id]).await, held));
     }
     found.sort_by(|one, other| one.0.cmp(&other.0));
@@ -61,17 +61,18 @@ async fn a_target_that_cannot_be_handed_on_keeps_no_other_waiting() {
         take(&c, "ada", &[&format!("host:{target}")], 60).await;
         waiting.push(start(&c, target, target, json!({})).await);
     }
-    run(
-        &c,
+    let fault = format!(
         "create function public.boom() returns trigger language plpgsql as $$ begin raise exception 'boom'; end $$;
-         create trigger boom before update on tenure.steps for each row when (old.target_ref = 'bad') execute function public.boom()",
-    )
-    .await;
+         create trigger boom before update on tenure.step_states for each row when (old.execution_id = '{}')
+           execute function public.boom()",
+        waiting[0]
+    );
+    run(&c, &fault).await;
     db.advance("2 minutes").await;
     let done = tick(&c).await;
     assert_eq!(done["expired_locks"], 1, "{done}");
     assert_eq!(steps(&c, &waiting).await, ["blocked", "running"]);
-    run(&c, "drop trigger boom on tenure.steps").await;
+    run(&c, "drop trigger boom on tenure.step_states").await;
     tick(&c).await;
     assert_eq!(steps(&c, &waiting).await, ["running", "running"]);
     check_executions(&c).await;
@@ -111,7 +112,7 @@ async fn what_was_claimed_and_not_begun_never_begins_after_a_stop() {
         refused(&verb(&c, "job_start", &held[1].1, "").await, "stale_lease");
         verb(&c, "job_acknowledge_cancel", &held[0].1, "").await;
         assert_eq!(state_of(&c, execution).await, because);
-        let sql = "select state from tenure.steps where execution_id = $1 and step_id = 'b'";
+        let sql = "select state from tenure.step_rows where execution_id = $1 and step_id = 'b'";
         assert_eq!(get::<String>(&c, sql, &[&execution]).await, "skipped", "{because}");
         check_executions(&c).await;
         check_invariants(&c).await;
@@ -218,7 +219,7 @@ async fn an_execution_that_stops_and_waits_for_a_verdict_does_not_time_out() {
     verb(&c, "job_fail", &held[1].1, ", 'broken', 'permanent'").await;
     db.advance("2 hours").await;
     tick(&c).await;
-    let stopping: String = get(&c, "select stopping from tenure.executions", &[]).await;
+    let stopping: String = get(&c, "select stopping from tenure.execution_rows", &[]).await;
     assert_eq!(stopping, "step_failed");
     assert_eq!(told(&c, execution, "execution_timed_out").await, 0);
     check_executions(&c).await;

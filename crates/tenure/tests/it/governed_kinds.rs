@@ -223,7 +223,7 @@ async fn what_was_enqueued_before_stays_and_is_not_repeated_by_hand() {
 
     // The step of a plan that waits is moved up as any waiting job.
     submit(&c, "eve", &reading("look", "deploy"), "").await;
-    let step: Uuid = get(&c, "select job_id from tenure.steps", &[]).await;
+    let step: Uuid = get(&c, "select job_id from tenure.step_rows", &[]).await;
     let moved = one(&c, "select tenure.job_retry($1)", &[&step]).await;
     assert_eq!(moved["state"], "queued", "{moved}");
     let shown = one(&c, "select tenure.kind_show('deploy')", &[]).await;

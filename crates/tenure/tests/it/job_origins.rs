@@ -71,8 +71,8 @@ async fn a_forged_step_or_slot_reaches_no_answer_of_a_claim() {
     real["steps"][0]["payload"] = payload.clone();
     let asked = ask(&c, &real).await;
     decide(&c, "ada", &asked, "approve", "").await;
-    let job: Uuid = get(&c, "select job_id from tenure.steps", &[]).await;
-    let fence: i64 = get(&c, "select fence from tenure.steps", &[]).await;
+    let job: Uuid = get(&c, "select job_id from tenure.step_rows", &[]).await;
+    let fence: i64 = get(&c, "select fence from tenure.step_rows", &[]).await;
     let known = json!({"execution_id": asked.execution, "step_id": "a", "step_number": 1, "action": "touch",
                        "action_class": "modify", "target_type": "host", "target_ref": "real a",
                        "plan_hash": asked.hash});
@@ -124,7 +124,7 @@ async fn a_forged_step_or_slot_reaches_no_answer_of_a_claim() {
 async fn an_emptied_job_still_says_which_step_it_was_but_not_its_target() {
     let (db, c) = people().await;
     submit(&c, "eve", &reading("look", "touch"), "").await;
-    let job: Uuid = get(&c, "select job_id from tenure.steps", &[]).await;
+    let job: Uuid = get(&c, "select job_id from tenure.step_rows", &[]).await;
     work_all(&c).await;
     db.advance("30 days").await;
     until(
@@ -187,7 +187,7 @@ async fn a_governed_kind_runs_only_registered_actions_and_knows_the_class_that_w
     ] {
         let asked = ask(&c, &one_step("service.restart", said)).await;
         decide(&c, "ada", &asked, "approve", "").await;
-        let sql = "select job_id from tenure.steps where execution_id = $1";
+        let sql = "select job_id from tenure.step_rows where execution_id = $1";
         let job: Uuid = get(&c, sql, &[&asked.execution]).await;
         for answer in said_of(&c, job).await {
             assert_eq!(answer["step"]["action_class"], approved, "{answer}");

@@ -172,7 +172,7 @@ async fn whoever_may_act_has_a_greater_number_than_all_before_and_the_stale_are_
     }
     let workers = sessions(&db, &["w"; 3]).await;
     let people = sessions(&db, &["ada", "bob"]).await;
-    let open = "select bool_or(ended_at is null) from tenure.executions";
+    let open = "select bool_or(ended_at is null) from tenure.execution_rows";
     let may = "select public.act($1)";
     let working = workers.iter().enumerate().map(async |(n, client)| {
         let mut dead: Vec<i64> = Vec::new();

@@ -385,14 +385,14 @@ async fn sections_at_one_target_never_interleave_and_never_wait_for_each_other()
         made.push(begin(&c, &text).await);
     }
     let workers = sessions(&db, &["w"; 4]).await;
-    let open = "select bool_or(ended_at is null) from tenure.executions";
+    let open = "select bool_or(ended_at is null) from tenure.execution_rows";
     let working = workers.iter().enumerate().map(async |(n, client)| {
         let mut round = n;
         while get::<bool>(client, open, &[]).await {
             for held in claim_with(client, "w", ", p_limit => 2, p_mode => 'started'").await {
                 round += 1;
                 let line = "insert into public.ledger (target, execution_id, section, fence)
-                            select s.lock_target, s.execution_id, s.section, tenure.fence_of(s.job_id) from tenure.steps s where s.job_id = $1";
+                            select s.lock_target, s.execution_id, s.section, tenure.fence_of(s.job_id) from tenure.step_rows s where s.job_id = $1";
                 rows(client, line, &[&held.job_id]).await;
                 match round % 7 {
                     0 => verb(client, "job_fail", &held, ", 'again', p_retry_seconds => 0").await,

@@ -38,7 +38,7 @@ pub(crate) fn fence(taken: &Value, place: usize) -> i64 {
 
 /// The states of the first step of these executions.
 pub(crate) async fn steps(c: &Client, executions: &[Uuid]) -> Vec<String> {
-    let sql = "select s.state from unnest($1) with ordinality e (id, n) join tenure.steps s on s.execution_id = e.id order by e.n, s.step_number";
+    let sql = "select s.state from unnest($1) with ordinality e (id, n) join tenure.step_rows s on s.execution_id = e.id order by e.n, s.step_number";
     rows(c, sql, &[&executions.to_vec()])
         .await
         .iter()
@@ -234,7 +234,7 @@ async fn who_waits_gets_the_target_by_priority_and_then_in_the_order_they_came()
     let mut fences = Vec::new();
     for _ in &line {
         let held = work(&c).await;
-        let row = rows(&c, "select e.purpose, s.fence from tenure.steps s join tenure.executions e using (execution_id) where s.job_id = $1", &[&held.job_id])
+        let row = rows(&c, "select e.purpose, s.fence from tenure.step_rows s join tenure.execution_rows e using (execution_id) where s.job_id = $1", &[&held.job_id])
             .await
             .remove(0);
         order.push(row.get::<_, String>(0));

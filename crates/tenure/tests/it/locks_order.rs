@@ -122,7 +122,7 @@ async fn serve(c: &Client, kind: &str, steps: i64) {
 }
 
 async fn behind(c: &Client, target: &str) -> i64 {
-    let sql = "select count(*) from tenure.steps where target_ref = $1 and state = 'blocked'";
+    let sql = "select count(*) from tenure.step_rows where target_ref = $1 and state = 'blocked'";
     get(c, sql, &[&target]).await
 }
 
@@ -179,12 +179,12 @@ async fn ten_thousand_behind_one_lock_start_in_order_and_the_next_costs_what_it_
     alike("an end that hands over", &end_few, &end_many);
 
     serve(&c, "many", MANY as i64).await;
-    let started = "select count(distinct fence) from tenure.steps where target_ref = 'many' and state = 'succeeded'";
+    let started = "select count(distinct fence) from tenure.step_rows where target_ref = 'many' and state = 'succeeded'";
     assert_eq!(get::<i64>(&c, started, &[]).await, MANY as i64);
     // A greater number is a later start.
     let out_of_turn = "select count(*) from (
         select row_number() over (order by s.fence) as turn, row_number() over (order by s.priority desc, e.created_at, s.step_number) as came
-          from tenure.steps s join tenure.executions e on e.execution_id = s.execution_id where s.target_ref = 'many') t
+          from tenure.step_rows s join tenure.execution_rows e on e.execution_id = s.execution_id where s.target_ref = 'many') t
          where t.turn <> t.came";
     assert_eq!(
         get::<i64>(&c, out_of_turn, &[]).await,
@@ -215,7 +215,7 @@ async fn a_freeze_that_meets_a_long_line_parks_it_little_by_little_and_its_order
         tick(&c).await;
     }
     assert_eq!(behind(&c, "long").await, 0);
-    let parked = "select count(*) from tenure.executions where parked = 'freeze'";
+    let parked = "select count(*) from tenure.execution_rows where parked = 'freeze'";
     assert_eq!(get::<i64>(&c, parked, &[]).await, (SHORT + LONG) as i64);
     assert_eq!(tick(&c).await["handed_over"], 0, "nobody is owed anything");
 
@@ -233,10 +233,10 @@ async fn a_freeze_that_meets_a_long_line_parks_it_little_by_little_and_its_order
     serve(&c, "long", LONG as i64).await;
     let out_of_turn = "select count(*) from (
         select row_number() over (order by s.fence) as turn, row_number() over (order by e.created_at) as came
-          from tenure.steps s join tenure.executions e on e.execution_id = s.execution_id where s.target_ref = 'long' and s.state = 'succeeded') t
+          from tenure.step_rows s join tenure.execution_rows e on e.execution_id = s.execution_id where s.target_ref = 'long' and s.state = 'succeeded') t
          where t.turn <> t.came";
     assert_eq!(get::<i64>(&c, out_of_turn, &[]).await, 0, "as they came");
-    let ran = "select count(*) from tenure.steps where target_ref = 'long' and state = 'succeeded'";
+    let ran = "select count(*) from tenure.step_rows where target_ref = 'long' and state = 'succeeded'";
     assert_eq!(get::<i64>(&c, ran, &[]).await, LONG as i64);
     check_executions(&c).await;
 }
@@ -259,7 +259,7 @@ async fn a_long_line_whose_time_has_passed_is_called_off_little_by_little() {
     // Nobody ticks: whoever frees the target finds them all.
     db.advance("11 minutes").await;
     measured_break(&c, "late").await;
-    let called_off = "select count(*) from tenure.executions where reason_code = 'window_passed'";
+    let called_off = "select count(*) from tenure.execution_rows where reason_code = 'window_passed'";
     assert_eq!(get::<i64>(&c, called_off, &[]).await, HAND_OVER_STEPS_MAX);
     tick(&c).await;
     assert_eq!(get::<i64>(&c, called_off, &[]).await, SHORT as i64);
@@ -279,12 +279,12 @@ async fn a_long_line_of_which_each_is_refused_is_gone_through_little_by_little()
     let taken = format!(
         "insert into tenure.idempotency (key_hash, job_id)
          select tenure.idempotency_hash(tenure.idempotency_scope(s.tenant_id, s.kind), 'step ' || s.execution_id || ' ' || s.step_number), {}
-           from tenure.steps s where s.target_ref = 'taken'",
+           from tenure.step_rows s where s.target_ref = 'taken'",
         other["job_id"].to_string().replace('"', "'")
     );
     run(&c, &taken).await;
     measured_break(&c, "taken").await;
-    let failed = "select count(*) from tenure.steps where target_ref = 'taken' and state = 'failed'";
+    let failed = "select count(*) from tenure.step_rows where target_ref = 'taken' and state = 'failed'";
     let at_once: i64 = get(&c, failed, &[]).await;
     assert!((1..=HAND_OVER_STEPS_MAX + 1).contains(&at_once), "{at_once} at once");
     for _ in 0..LONG.div_ceil(HAND_OVER_STEPS_MAX as usize) {
@@ -328,7 +328,7 @@ async fn two_executions_on_one_target_never_overlap() {
             assert_ne!(made["refused"], true, "{made}");
         }
     });
-    let open = "select count(*) < $1 or bool_or(ended_at is null) from tenure.executions";
+    let open = "select count(*) < $1 or bool_or(ended_at is null) from tenure.execution_rows";
     let total = (EACH * submitters.len()) as i64;
     let working = workers.iter().map(async |client| {
         while get::<bool>(client, open, &[&total]).await {
@@ -343,7 +343,7 @@ async fn two_executions_on_one_target_never_overlap() {
         }
     });
     tokio::join!(all(submitting.collect()), all(working.collect()));
-    let states: Vec<String> = rows(&c, "select distinct state from tenure.executions", &[])
+    let states: Vec<String> = rows(&c, "select distinct state from tenure.execution_rows", &[])
         .await
         .iter()
         .map(|row| row.get(0))
@@ -359,7 +359,7 @@ async fn two_executions_on_one_target_never_overlap() {
     let disorder: i64 = get(
         &c,
         "select count(*) from (select s.fence, lag(s.fence) over (partition by s.lock_target order by l.line) as before
-           from tenure.steps s join public.ledger l on l.job_id = s.job_id and l.what = 'began') x where x.fence <= x.before",
+           from tenure.step_rows s join public.ledger l on l.job_id = s.job_id and l.what = 'began') x where x.fence <= x.before",
         &[],
     )
     .await;

@@ -40,7 +40,7 @@ async fn a_plan_that_waited_for_a_target_begins_when_it_has_it() {
     );
     assert_eq!(made["state"], "running", "{made}");
     let sql = "select extract(epoch from least(l.acquired_at, s.queued_at, e.started_at))::float8
-                 from tenure.locks l join tenure.steps s using (execution_id, step_number) join tenure.executions e on e.execution_id = s.execution_id";
+                 from tenure.locks l join tenure.step_rows s using (execution_id, step_number) join tenure.execution_rows e on e.execution_id = s.execution_id";
     let began: f64 = get(&c, sql, &[]).await;
     assert!(began >= meanwhile, "{began} is before {meanwhile}");
     verb(&c, "job_complete", &work(&c).await, "").await;
@@ -83,7 +83,7 @@ async fn a_line_that_waited_for_another_is_not_older() {
         let held = claim_with(&c, "w", ", p_limit => 2, p_mode => 'started'").await;
         assert_eq!(held.len(), 2, "{made}");
         let both = sessions(&db, &["w", "pam"]).await;
-        run(&both[0], "begin; select from tenure.executions for no key update").await;
+        run(&both[0], "begin; select from tenure.execution_states for no key update").await;
         let waits = async {
             match late {
                 "job_complete" => verb(&both[1], "job_complete", &held[1], "").await,
@@ -142,7 +142,7 @@ async fn a_plan_that_waited_for_a_target_does_not_start_too_late_nor_in_a_freeze
             run(&both[0], "commit").await;
         });
         let execution = id(&made, "execution_id");
-        let sql = "select concat_ws(' ', e.state, e.reason_code, e.parked) from tenure.executions e where e.execution_id = $1";
+        let sql = "select concat_ws(' ', e.state, e.reason_code, e.parked) from tenure.execution_rows e where e.execution_id = $1";
         let became: String = get(&c, sql, &[&execution]).await;
         let expected = match meanwhile {
             "time" => "cancelled window_passed",

@@ -14,7 +14,7 @@ use crate::locks::{start, steps, take};
 /// No line without somebody at its head who holds the target, and no freed target that nobody looks at.
 async fn nobody_waits_for_nobody(c: &Client) {
     let sql = "select count(*) from tenure.lock_targets t
-                where not t.owing and exists (select from tenure.steps s where s.tenant_id = t.tenant_id and s.lock_target = t.target and s.state = 'blocked')
+                where not t.owing and exists (select from tenure.step_rows s where s.tenant_id = t.tenant_id and s.lock_target = t.target and s.state = 'blocked')
                   and not exists (select from tenure.locks l where l.tenant_id = t.tenant_id and l.target = t.target)";
     assert_eq!(get::<i64>(c, sql, &[]).await, 0, "somebody waits for nobody");
 }
@@ -137,7 +137,7 @@ async fn a_retry_that_needs_an_approval_again_and_who_waits_behind_it_all_end() 
         };
         assert_eq!(ends[0], end, "{said}: {ends:?}");
         // Whoever waited two days has had their own end by then; nobody is left in between.
-        let open = "select count(*) from tenure.executions where ended_at is null";
+        let open = "select count(*) from tenure.execution_rows where ended_at is null";
         assert_eq!(get::<i64>(&c, open, &[]).await, 0, "{said}: {ends:?}");
         assert!(said == "nothing" || ends[1] == "succeeded", "{said}: {ends:?}");
     }
@@ -282,18 +282,18 @@ async fn rounds_of_many_servers_at_once_do_not_stand_in_each_others_way() {
     assert_eq!(states.iter().filter(|it| *it == "running").count(), 11, "{states:?}");
     assert_eq!(states.iter().filter(|it| *it == "blocked").count(), 49, "{states:?}");
     let work = async {
-        let open = "select count(*) = 0 from tenure.executions where ended_at is null";
+        let open = "select count(*) = 0 from tenure.execution_rows where ended_at is null";
         while !get::<bool>(&c, open, &[]).await {
             work_all(&c).await;
             tick(&c).await;
         }
     };
     let rounds = servers.iter().map(async |server| {
-        let over = "select tenure.execution_tick() is null or not exists (select from tenure.executions where ended_at is null)";
+        let over = "select tenure.execution_tick() is null or not exists (select from tenure.execution_rows where ended_at is null)";
         until(server, over, &[], "all have ended").await;
     });
     tokio::join!(work, all(rounds.collect()));
-    let ends: Vec<String> = rows(&c, "select distinct state from tenure.executions", &[])
+    let ends: Vec<String> = rows(&c, "select distinct state from tenure.execution_rows", &[])
         .await
         .iter()
         .map(|row| row.get(0))

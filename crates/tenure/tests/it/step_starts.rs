@@ -43,13 +43,13 @@ pub(crate) async fn check_starts(c: &Client) {
                  coalesce((select p.kind from lines p where p.execution_id = l.execution_id and p.step_number = l.step_number and p.seq < l.seq order by p.seq desc limit 1), 'none')
                    not in ('step_queued', 'step_retrying')
                  -- A run that was given back, or snoozed, has no line of its end.
-                 and not exists (select from tenure.attempts a join tenure.steps s on s.job_id = a.job_id
+                 and not exists (select from tenure.attempts a join tenure.step_rows s on s.job_id = a.job_id
                                   where s.execution_id = l.execution_id and s.step_number = l.step_number and a.run = l.run - 1 and a.outcome in ('released', 'snoozed')))";
     let found: Vec<String> = rows(c, disorder, &[]).await.iter().map(|row| row.get(0)).collect();
     assert!(found.is_empty(), "{found:?}");
     let missing = "
         select s.execution_id || '/' || s.step_id || ' run ' || a.run
-          from tenure.steps s join tenure.attempts a on a.job_id = s.job_id
+          from tenure.step_rows s join tenure.attempts a on a.job_id = s.job_id
          where a.started_at is not null
            and (select count(*) from tenure.execution_events v
                  where v.execution_id = s.execution_id and v.step_number = s.step_number and v.kind = 'step_started' and (v.body::jsonb -> 'data' ->> 'run')::integer = a.run
@@ -153,7 +153,7 @@ async fn a_claim_never_waits_for_an_execution_and_its_line_comes_before_that_of_
     run(&holder, "begin").await;
     one(
         &holder,
-        "select to_jsonb(e.execution_id) from tenure.executions e where e.execution_id = $1 for update",
+        "select to_jsonb(e.execution_id) from tenure.execution_states e where e.execution_id = $1 for update",
         &[&execution],
     )
     .await;
@@ -202,7 +202,7 @@ async fn a_start_with_an_old_snapshot_does_not_fail_for_its_line() {
     let second = claim(&c, "w2").await;
     let late = db.client().await;
     run(&late, "begin isolation level repeatable read").await;
-    get::<i64>(&late, "select count(*) from tenure.steps", &[]).await;
+    get::<i64>(&late, "select count(*) from tenure.step_rows", &[]).await;
     verb(&c, "job_start", &first, "").await;
     verb(&late, "job_start", &second, "").await;
     run(&late, "commit").await;
@@ -236,7 +236,7 @@ async fn in_a_race_every_start_is_told_once_between_its_queue_and_its_end() {
     }
     let workers = sessions(&db, &["w"; 3]).await;
     let holder = db.direct().await;
-    let open = "select bool_or(ended_at is null) from tenure.executions";
+    let open = "select bool_or(ended_at is null) from tenure.execution_rows";
     let working = workers.iter().enumerate().map(async |(n, client)| {
         let mut round = n;
         while get::<bool>(client, open, &[]).await {
@@ -257,7 +257,7 @@ async fn in_a_race_every_start_is_told_once_between_its_queue_and_its_end() {
         let mut n = 0;
         while get::<bool>(&c, open, &[]).await {
             run(&holder, "begin").await;
-            let sql = "select to_jsonb(count(*)) from (select from tenure.executions e where e.execution_id = $1 for update) e";
+            let sql = "select to_jsonb(count(*)) from (select from tenure.execution_states e where e.execution_id = $1 for update) e";
             one(&holder, sql, &[&made[n % made.len()]]).await;
             reap(&c).await;
             tick(&c).await;

@@ -37,7 +37,7 @@ async fn with_the_rule_lower_two_spellings_are_one_target_for_locks_and_rules() 
         (&json!(3), &json!("prod")),
         "{made}"
     );
-    let sql = "select lock_target || ' ' || target_ref from tenure.steps where execution_id = $1";
+    let sql = "select lock_target || ' ' || target_ref from tenure.step_rows where execution_id = $1";
     let step: String = get(&c, sql, &[&id(&made, "execution_id")]).await;
     assert_eq!(
         step, "host:prod-2%3Aa PROD-2:a",

@@ -338,9 +338,9 @@ pub(crate) const SNAPSHOT: &str = "
       union all select 'rq' || x::text from tenure.requests x where x.tenant_id in (0, 1)
       union all select 'o' || x::text from tenure.schedules x where x.tenant_id = 1
       union all select 'w' || x::text from tenure.planned_slots x where x.tenant_id = 1
-      union all select 'ex' || x::text from tenure.executions x where x.tenant_id in (0, 1)
+      union all select 'ex' || x::text from tenure.execution_rows x where x.tenant_id in (0, 1)
       union all select 'pl' || x::text from tenure.plans x where x.tenant_id in (0, 1)
-      union all select 'st' || x::text from tenure.steps x where x.tenant_id in (0, 1)
+      union all select 'st' || x::text from tenure.step_rows x where x.tenant_id in (0, 1)
       union all select 'sn' || x::text from tenure.step_needs x where x.tenant_id in (0, 1)
       union all select 'ap' || x::text from tenure.approvals x where x.tenant_id in (0, 1)
       union all select 'av' || x::text from tenure.approval_votes x where x.tenant_id in (0, 1)

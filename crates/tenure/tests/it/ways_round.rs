@@ -262,7 +262,7 @@ async fn the_end_of_a_job_does_not_wait_for_a_change_of_an_approver() {
     );
     let state: String = get(
         &c,
-        "select state from tenure.steps where execution_id = $1 and step_number = 1",
+        "select state from tenure.step_rows where execution_id = $1 and step_number = 1",
         &[&second.execution],
     )
     .await;

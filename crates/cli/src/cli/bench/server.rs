@@ -12,7 +12,7 @@ use crate::errors::Outcome;
 
 const VACUUM: &str = "vacuum (analyze) tenure.jobs, tenure.ready, tenure.delayed, tenure.active, tenure.leases, \
                       tenure.attempts, tenure.idempotency, tenure.events, tenure.schedules, tenure.planned_slots, \
-                      tenure.executions, tenure.steps, tenure.step_needs, tenure.execution_events, tenure.approvals, \
+                      tenure.execution_states, tenure.step_states, tenure.step_needs, tenure.execution_events, tenure.approvals, \
                       tenure.locks, tenure.lock_targets";
 
 /// A connection for questions.

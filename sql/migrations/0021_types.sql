@@ -1,4 +1,41 @@
--- Types that the functions of claims and ends pass to each other, and a simpler limit on a kind.
+-- Types that functions pass to each other. No table has a column of one.
+
+-- A job to be made, as the functions of the way in pass it to each other. The fields up to on_behalf_of are
+-- the arguments of tenure.job_enqueue_many, in their order; a field that is null has its default.
+create type tenure.new_job as (
+  kind                 text,
+  payload              json,
+  key                  text,
+  executor             text,
+  priority             integer,
+  due_at               timestamptz,
+  deadline_at          timestamptz,
+  source_ref           text,
+  target_ref           text,
+  payload_ref          text,
+  classification       text,
+  attempts_max         integer,
+  correlation_id       text,
+  causation_event      bigint,
+  parent_job_id        uuid,
+  workflow_id          uuid,
+  run_id               uuid,
+  affinity_key         text,
+  event_domain         text,
+  source_system        text,
+  job_id               uuid,
+  on_behalf_of         text,
+  -- Only steps, slots and replays set these. The first five override the policy of the kind.
+  lease_seconds        integer,
+  run_timeout_seconds  integer,
+  backoff_base_seconds integer,
+  renewals_max         integer,
+  on_exhausted         text,
+  on_lost              text,
+  origin               jsonb,
+  replay_of            uuid,
+  traceparent          text
+);
 
 -- The ends of a batch of runs, as parallel arrays. Optional arrays are null when no run has the value.
 create type tenure.end_batch as (
@@ -128,7 +165,18 @@ create type tenure.handed_job as (
   renewals_max        integer
 );
 
--- Held jobs are counted by their mark or, where some have none, all of them: see tenure.kind_room.
-alter table tenure.kinds
-  drop column limit_settles_at,
-  drop column limited_after;
+-- What the program computed from the rule of one schedule, as it hands it to tenure.schedule_advance: the
+-- slots that were due since the last look (first to latest, of which passed are not listed and lie up to
+-- passed_until), the next slot, or an error of the rule.
+create type tenure.rule_plan as (
+  schedule_id      integer,
+  first            timestamptz,
+  latest           timestamptz,
+  passed           integer,
+  passed_until     timestamptz,
+  listed           timestamptz[],
+  next             timestamptz,
+  next_gap_seconds bigint,
+  error_code       text,
+  error_message    text
+);
