@@ -69,7 +69,7 @@ end
 $$;
 
 -- Refuses an invalid registration of an action.
-create or replace function tenure.check_action(p_name text, p_spec jsonb) returns void
+create or replace function tenure.check_action_spec(p_name text, p_spec jsonb) returns void
 language plpgsql
 as $$
 declare
@@ -174,7 +174,7 @@ declare
 begin
   perform tenure.check_tenant(v_caller.tenant_id);
   perform tenure.refuse_agent(v_caller);
-  perform tenure.check_action(p_name, p_spec);
+  perform tenure.check_action_spec(p_name, p_spec);
   return tenure.governance_change(v_caller, 'action', p_name, 'set', tenure.action_complete(p_spec));
 end
 $$;

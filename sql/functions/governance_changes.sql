@@ -154,12 +154,14 @@ begin
   end if;
   v_new := tenure.governance_content(v_tenant, p_change.subject, v_name);
   perform tenure.emit(p_now, v_tenant,
-    case p_change.subject
-      when 'action' then 'action.'
-      when 'approval_rule' then 'approval.rule_'
-      else 'target_type.'
-    end
-    || case p_change.operation when 'set' then 'set' else 'deleted' end,
+    case
+      when p_change.subject = 'action' and p_change.operation = 'set' then 'action.set'
+      when p_change.subject = 'action' then 'action.deleted'
+      when p_change.subject = 'approval_rule' and p_change.operation = 'set' then 'approval.rule_set'
+      when p_change.subject = 'approval_rule' then 'approval.rule_deleted'
+      when p_change.operation = 'set' then 'target_type.set'
+      else 'target_type.deleted'
+    end,
     v_author, p_change.on_behalf_of, v_name,
     jsonb_build_object('name', v_name, 'author', v_author, 'old', v_old, 'new', v_new) || v_approval);
   return coalesce(v_new, jsonb_build_object('name', v_name, 'deleted', true));

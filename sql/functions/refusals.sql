@@ -56,7 +56,7 @@ end
 $$;
 
 -- The code of a refusal, or null for an error that is not one.
-create or replace function tenure.refusal_code(p_sqlstate text) returns text
+create or replace function tenure.sqlstate_code(p_sqlstate text) returns text
 language sql immutable parallel safe
 as $$ select c.code from tenure.refusal_codes() c where c.sqlstate = p_sqlstate $$;
 
@@ -69,7 +69,7 @@ as $$
 declare
   v_code text;
 begin
-  -- Not by refusal_code: this runs with the rights of the caller, who may not call that.
+  -- Not by sqlstate_code: this runs with the rights of the caller, who may not call that.
   select c.code into v_code from tenure.refusal_codes() c where c.sqlstate = p_sqlstate;
   if not found then
     raise exception using errcode = p_sqlstate, message = p_what, detail = p_why, hint = p_next;

@@ -72,7 +72,7 @@ begin
   if not found and not v_due.daily then
     return;
   end if;
-  v_new := tenure.anchor_next(v_now, p_key_id);
+  v_new := tenure.anchor_unsigned(v_now, p_key_id);
   return query
     select v_new.number, v_new.at, tenure.anchor_text(v_new), (
              select coalesce(
@@ -88,7 +88,7 @@ end
 $$;
 
 -- The checkpoint over the leaves that this transaction has written, without its signature.
-create or replace function tenure.anchor_next(p_at timestamptz, p_key_id text) returns tenure.anchors
+create or replace function tenure.anchor_unsigned(p_at timestamptz, p_key_id text) returns tenure.anchors
 language plpgsql
 as $$
 declare
@@ -131,7 +131,7 @@ declare
 begin
   perform tenure.check_every_tenant();
   perform from tenure.anchor_log l for update;
-  v_new := tenure.anchor_next(p_at, p_key_id);
+  v_new := tenure.anchor_unsigned(p_at, p_key_id);
   if v_new.number is distinct from p_number
      or octet_length(p_signature) is distinct from 64
      or not exists (select from tenure.evidence_keys k where k.key_id = p_key_id) then

@@ -155,7 +155,7 @@ create or replace function tenure.runs_untold(
   p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) returns jsonb
 language sql stable
 as $$
-  with told as (
+  with stated as (
     select v.seq, v.kind, v.body::jsonb -> 'data' as data
       from tenure.execution_events v
      where v.execution_id = p_execution_id
@@ -164,15 +164,15 @@ as $$
        and v.kind <> 'step_progress'
   ), runs as (
     select t.data -> 'run' as run
-      from told t
+      from stated t
      -- The event of a start does not say how the run ended.
      where t.kind <> 'step_started'
-       and t.seq > (select max(b.seq) from told b where b.data ->> 'job_id' = p_job_id::text)
+       and t.seq > (select max(b.seq) from stated b where b.data ->> 'job_id' = p_job_id::text)
     union all
     select e -> 'run'
-      from told t
+      from stated t
       cross join lateral jsonb_array_elements(t.data -> 'earlier') e
-     where t.seq > (select max(b.seq) from told b where b.data ->> 'job_id' = p_job_id::text)
+     where t.seq > (select max(b.seq) from stated b where b.data ->> 'job_id' = p_job_id::text)
   )
   select jsonb_agg(tenure.run_facts(a, p_actor) order by a.run)
     from tenure.attempts a

@@ -11,7 +11,7 @@ language sql volatile
 as $$
   with lanes as materialized (
     select n.lane, n.tenant, n.kind from tenure.metrics_lanes(p_tenants) n
-  ), told as materialized (
+  ), noted as materialized (
     select e.lane, e.kind, e.job_ids, e.runs, coalesce(e.job_count, cardinality(e.job_ids)) as jobs
       from unnest(p_tenants) t (tenant_id)
       cross join lateral (
@@ -25,13 +25,13 @@ as $$
            and q.lane is not null) e
   ), summed as (
     select n.tenant, n.kind, substr(t.kind, 5) as event, sum(t.jobs) as jobs
-      from told t
+      from noted t
       join lanes n on n.lane = t.lane
      where t.kind ^@ 'job.'
      group by n.tenant, n.kind, t.kind
   ), ended as materialized (
     select t.lane, t.job_ids, t.runs, 1 + floor(random() * t.jobs)::integer as place
-      from told t
+      from noted t
      where t.kind in ('job.succeeded', 'job.failed', 'job.cancelled')
        and t.jobs > 0
        and t.runs is not null

@@ -40,7 +40,7 @@ begin
   select f.code into strict v_code from tenure.plan_findings() f where f.finding = p_finding;
   perform tenure.refuse(v_code, format('%s: %s', p_place, p_finding),
     coalesce(p_allowed, 'A plan is read strictly: people approve it as it is written.'),
-    'tenure plan check FILE explains what is wrong and proposes what was meant.');
+    'Correct the plan at this place; docs/errors/plan_invalid.md explains the finding.');
 end
 $$;
 

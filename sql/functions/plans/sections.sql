@@ -21,7 +21,7 @@ begin
   for v_at in 0 .. jsonb_array_length(v_sections) - 1 loop
     v_place := format('sections[%s]', v_at);
     v_section := v_sections -> v_at;
-    perform tenure.plan_check_section(v_place, p_document -> 'sections' -> v_at, v_section);
+    perform tenure.plan_check_section_fields(v_place, p_document -> 'sections' -> v_at, v_section);
     v_id := v_section ->> 'id';
     if v_id = any (v_ids) then
       perform tenure.plan_refuse(v_place || '.id', 'id_twice');
@@ -35,7 +35,7 @@ end
 $$;
 
 -- Refuses a section with an unknown or a missing field, or an id that is not valid.
-create or replace function tenure.plan_check_section(p_place text, p_document json, p_section jsonb)
+create or replace function tenure.plan_check_section_fields(p_place text, p_document json, p_section jsonb)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -120,7 +120,7 @@ begin
       perform tenure.plan_refuse(v_place, 'step_twice');
     end if;
     v_target := coalesce(v_target, tenure.lock_part(v_step ->> 'target_type', v_step ->> 'target_ref'));
-    perform tenure.plan_check_section_step(v_place, v_step, v_target, v_mine);
+    perform tenure.plan_check_step_fits(v_place, v_step, v_target, v_mine);
     v_mine := v_mine || v_id;
   end loop;
   return p_taken || v_mine;
@@ -130,7 +130,7 @@ $$;
 -- Refuses a step that cannot follow p_mine, the earlier steps of its section in order, at the target
 -- p_target. While the lock is held nothing of the section may wait for work outside it: two sections could
 -- wait for each other.
-create or replace function tenure.plan_check_section_step(
+create or replace function tenure.plan_check_step_fits(
   p_place text, p_step jsonb, p_target text, p_mine text[])
 returns void
 language plpgsql

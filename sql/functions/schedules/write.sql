@@ -105,7 +105,7 @@ begin
     exit when v_stands;
     if tenure.schedule_insert(v_caller, v_now, p_name, v_new) then
       perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.created', v_caller.principal, p_on_behalf_of,
-        p_name, tenure.schedule_told(v_new));
+        p_name, tenure.schedule_event_data(v_new));
       return tenure.schedule_answer(v_caller.tenant_id, p_name) || jsonb_build_object('outcome', 'created');
     end if;
   end loop;
@@ -122,8 +122,8 @@ begin
       'It is restricted, and whoever may not see it cannot show it to others.',
       'Give another payload with it, or ask somebody with the right to see it.');
   end if;
-  if tenure.schedule_told(v_new) || jsonb_build_object('payload', v_new.payload)
-     = tenure.schedule_told(v_old) || jsonb_build_object('payload', v_old.payload) then
+  if tenure.schedule_event_data(v_new) || jsonb_build_object('payload', v_new.payload)
+     = tenure.schedule_event_data(v_old) || jsonb_build_object('payload', v_old.payload) then
     return tenure.schedule_answer(v_caller.tenant_id, p_name) || jsonb_build_object('outcome', 'unchanged');
   end if;
   v_anew := (v_new.cron, v_new.every_seconds, v_new.zone, v_new.start_at)
@@ -174,13 +174,15 @@ begin
    where s.schedule_id = v_old.schedule_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.updated', v_caller.principal, p_on_behalf_of,
     p_name,
-    jsonb_build_object('before', tenure.schedule_told(v_old), 'after', tenure.schedule_told(v_new)));
+    jsonb_build_object(
+      'before', tenure.schedule_event_data(v_old),
+      'after', tenure.schedule_event_data(v_new)));
   return tenure.schedule_answer(v_caller.tenant_id, p_name) || jsonb_build_object('outcome', 'updated');
 end
 $$;
 
 -- The fields of a schedule that events show: its specification without the payload.
-create or replace function tenure.schedule_told(p_schedule tenure.schedules) returns jsonb
+create or replace function tenure.schedule_event_data(p_schedule tenure.schedules) returns jsonb
 language sql stable
 as $$
   select jsonb_strip_nulls(to_jsonb(p_schedule)

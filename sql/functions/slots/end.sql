@@ -2,7 +2,7 @@
 -- no lock on the schedule.
 
 -- Writes one event for each slot: schedule.slot_ with p_what.
-create or replace function tenure.slots_told(
+create or replace function tenure.slots_emit(
   p_what text, p_now timestamptz, p_actor text, p_slot_ids bigint[]) returns void
 language sql
 as $$
@@ -77,7 +77,7 @@ begin
   )
   select array_agg(o.slot_id) into v_ended from over o;
   if v_ended is not null then
-    perform tenure.slots_told(o.state, p_now, p_actor, array_agg(o.slot_id))
+    perform tenure.slots_emit(o.state, p_now, p_actor, array_agg(o.slot_id))
        from tenure.planned_slots o
       where o.slot_id = any (v_ended)
       group by o.state;

@@ -125,7 +125,7 @@ begin
     from tenure.schedules s
    where s.schedule_id = p.schedule_id
      and p.slot_id = any (v_due.paused || v_due.overlap);
-  perform tenure.slots_told('skipped', p_now, p_actor, v_due.paused || v_due.overlap);
+  perform tenure.slots_emit('skipped', p_now, p_actor, v_due.paused || v_due.overlap);
   update tenure.planned_slots p set waiting_since = p_now where p.slot_id = any (v_due.wait);
   skipped := cardinality(v_due.paused) + cardinality(v_due.overlap);
   waiting := cardinality(v_due.wait);

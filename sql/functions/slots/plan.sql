@@ -66,7 +66,7 @@ begin
            missed_until = coalesce(v_until, p.plan_time),
            error_message = v_why
      where p.slot_id = p_slot.slot_id;
-    perform tenure.slots_told('skipped', p_now, 'scheduler', array[p_slot.slot_id]);
+    perform tenure.slots_emit('skipped', p_now, 'scheduler', array[p_slot.slot_id]);
   elsif v_passed > 0 then
     insert into tenure.planned_slots (tenant_id, schedule_id, scope_kind, scope_id, plan_time, origin, state,
       skip_reason, expression, zone, due_at, missed, missed_until, ended_at, error_message, planned_at,
@@ -77,7 +77,7 @@ begin
     on conflict (tenant_id, schedule_id, plan_time, scope_kind, scope_id) do nothing
     returning slot_id into p_slot.slot_id;
     if found then
-      perform tenure.slots_told('skipped', p_now, 'scheduler', array[p_slot.slot_id]);
+      perform tenure.slots_emit('skipped', p_now, 'scheduler', array[p_slot.slot_id]);
     end if;
   end if;
   -- The latest has its jitter like any other slot, so that not all schedules start together; older ones start

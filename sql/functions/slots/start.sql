@@ -97,7 +97,7 @@ begin
       from unnest(array(select x from unnest(p_slot_ids) x order by x), v_new.ids) n (slot_id, job_id)
      where p.slot_id = n.slot_id;
     get diagnostics v_started = row_count;
-    perform tenure.slots_told('started', p_now, p_actor, p_slot_ids);
+    perform tenure.slots_emit('started', p_now, p_actor, p_slot_ids);
     return v_started;
   exception when others then
     get stacked diagnostics
@@ -129,11 +129,11 @@ begin
            skip_reason = 'refused',
            ended_at = p_now,
            waiting_since = null,
-           error_code = tenure.refusal_code(v_state),
+           error_code = tenure.sqlstate_code(v_state),
            error_message = tenure.cut_text(
              v_what || ' ' || v_why, tenure.limit_of('error_message_bytes_max')::integer)
      where p.slot_id = p_slot_ids[1];
-    perform tenure.slots_told('skipped', p_now, p_actor, p_slot_ids);
+    perform tenure.slots_emit('skipped', p_now, p_actor, p_slot_ids);
   else
     -- Another transaction has a row of this one locked: postpone it, and go on with the others.
     update tenure.planned_slots p

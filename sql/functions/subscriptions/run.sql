@@ -126,7 +126,7 @@ begin
       v_state = returned_sqlstate,
       v_what = message_text,
       v_why = pg_exception_detail;
-    v_code := coalesce(tenure.refusal_code(v_state), v_state);
+    v_code := coalesce(tenure.sqlstate_code(v_state), v_state);
     -- The step is rolled back; only this is written.
     update tenure.subscriptions s
        set failures = s.failures + 1,
