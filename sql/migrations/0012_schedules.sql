@@ -91,7 +91,6 @@ create table tenure.planned_slots (
   waiting_since timestamptz,
   missed        integer     check (missed >= 1),
   missed_until  timestamptz,
-  owes_next     boolean     not null default false,
   updated_at    timestamptz not null,
   -- its run
   job_id        uuid,
@@ -121,7 +120,6 @@ create table tenure.planned_slots (
 create unique index planned_slots_job on tenure.planned_slots (job_id) where job_id is not null;
 create index planned_slots_planned on tenure.planned_slots (schedule_id, due_at) where state = 'planned';
 create index planned_slots_running on tenure.planned_slots (schedule_id) where state = 'running';
-create index planned_slots_owing on tenure.planned_slots (schedule_id) where owes_next;
 create index planned_slots_succeeded on tenure.planned_slots (schedule_id, plan_time)
   where state = 'succeeded';
 create index planned_slots_failed on tenure.planned_slots (schedule_id, plan_time) where state = 'failed';
@@ -138,8 +136,6 @@ comment on column tenure.planned_slots.plan_time is
   'requested.';
 comment on column tenure.planned_slots.missed is
   'How many slots, this one included, were not seen in time; missed_until is the last of them.';
-comment on column tenure.planned_slots.owes_next is
-  'Its run has ended, and the scheduler has yet to check whether another slot waits for that.';
 -- A statement that changes many slots sets updated_at itself.
 create trigger planned_slots_touched before update on tenure.planned_slots
   for each row when (new.updated_at = old.updated_at)

@@ -189,37 +189,6 @@ alter table tenure.step_runs enable row level security;
 create policy own_tenant on tenure.step_runs
   using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
 
-create table tenure.step_marks (
-  job_id    uuid        primary key,
-  tenant_id integer     not null,
-  at        timestamptz not null,
-  trouble   text
-);
-create index step_marks_tenant on tenure.step_marks (tenant_id, at);
-comment on table tenure.step_marks is
-  'Jobs of steps that ended while another transaction held their execution. The next tick handles them.';
-alter table tenure.step_marks enable row level security;
-create policy own_tenant on tenure.step_marks
-  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
-
-create table tenure.step_starts (
-  job_id     uuid        not null,
-  run        integer     not null,
-  tenant_id  integer     not null,
-  worker     text        not null,
-  actor      text        not null,
-  fence      bigint,
-  started_at timestamptz not null,
-  primary key (job_id, run)
-);
-create index step_starts_tenant on tenure.step_starts (tenant_id, started_at);
-comment on table tenure.step_starts is
-  'Starts of steps while another transaction held their execution. The end or the next tick adds them to '
-  'the chain.';
-alter table tenure.step_starts enable row level security;
-create policy own_tenant on tenure.step_starts
-  using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
-
 create table tenure.step_fences (
   execution_id uuid    not null,
   step_number  integer not null,

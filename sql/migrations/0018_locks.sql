@@ -7,15 +7,11 @@ create sequence tenure.lock_turn;
 create table tenure.lock_targets (
   tenant_id integer not null,
   target    text    not null check (length(target) <= 400),
-  owing     boolean not null default false,
   primary key (tenant_id, target)
 ) with (fillfactor = 80);
-create index lock_targets_owing on tenure.lock_targets (tenant_id) where owing;
 comment on table tenure.lock_targets is
   'Targets that were ever locked. A transaction that takes, frees or waits for a lock on the target locks '
   'this row, so that no step waits for a free target.';
-comment on column tenure.lock_targets.owing is
-  'The target was freed, and the next step could not be started at once.';
 alter table tenure.lock_targets enable row level security;
 create policy own_tenant on tenure.lock_targets
   using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));

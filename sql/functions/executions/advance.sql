@@ -70,7 +70,7 @@ begin
     -- Where one waiting step after the other is refused, the rest is left to the next tick.
     v_turns := v_turns + 1;
     if v_turns > tenure.limit_of('hand_over_steps_max') then
-      perform tenure.lines_left(v_freed.tenants, v_freed.targets);
+      perform tenure.lock_queue_go_on(v_freed.tenants, v_freed.targets);
       v_freed.targets := null;
     end if;
     for v_at in 1 .. coalesce(cardinality(v_freed.targets), 0) loop

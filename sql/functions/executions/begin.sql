@@ -50,6 +50,27 @@ begin
 end
 $$;
 
+-- The targets of steps that may begin now.
+create or replace function tenure.targets_wanted(p_ids uuid[])
+returns table (tenant_id integer, target text)
+language sql stable
+as $$
+  select distinct p.tenant_id, p.lock_target
+    from (
+      select s.execution_id, s.step_number
+        from tenure.step_states s
+       where s.execution_id = any (p_ids)
+         and s.state = 'waiting'
+         and s.needs_left = 0
+      offset 0) s
+    cross join lateral (
+      select p.tenant_id, p.lock_target
+        from tenure.steps p
+       where p.execution_id = s.execution_id and p.step_number = s.step_number
+      offset 0) p
+   where p.lock_target is not null
+$$;
+
 -- Locks the target rows of steps that may begin. With p_patience 'wait' it waits for transactions that hold
 -- one of them and returns true; otherwise it skips those rows, and returns whether it got all.
 create or replace function tenure.targets_hold(p_ids uuid[], p_patience text) returns boolean
@@ -64,39 +85,19 @@ declare
 begin
   if p_patience = 'wait' then
     perform
-       from tenure.lock_targets t
-       join (
-         select distinct s.tenant_id, s.lock_target
-           from tenure.step_rows s
-          where s.execution_id = any (p_ids)
-            and s.state = 'waiting'
-            and s.needs_left = 0
-            and s.lock_target is not null) w
-         on w.tenant_id = t.tenant_id and w.lock_target = t.target
+       from tenure.targets_wanted(p_ids) w
+       join tenure.lock_targets t on t.tenant_id = w.tenant_id and t.target = w.target
       order by t.tenant_id, t.target
         for no key update of t;
     return true;
   end if;
-  select count(distinct s.lock_target)
-    into v_wanted
-    from tenure.step_rows s
-   where s.execution_id = any (p_ids)
-     and s.state = 'waiting'
-     and s.needs_left = 0
-     and s.lock_target is not null;
+  select count(*) into v_wanted from tenure.targets_wanted(p_ids);
   select count(*)
     into v_held
     from (
       select
-        from tenure.lock_targets t
-        join (
-          select distinct s.tenant_id, s.lock_target
-            from tenure.step_rows s
-           where s.execution_id = any (p_ids)
-             and s.state = 'waiting'
-             and s.needs_left = 0
-             and s.lock_target is not null) w
-          on w.tenant_id = t.tenant_id and w.lock_target = t.target
+        from tenure.targets_wanted(p_ids) w
+        join tenure.lock_targets t on t.tenant_id = w.tenant_id and t.target = w.target
          for no key update of t skip locked) x;
   return v_held = v_wanted;
 end
@@ -114,9 +115,9 @@ declare
 begin
   for v_exec in
     select e.*
-      from tenure.execution_rows e
-     where e.execution_id = any (p_ids)
-       and e.state = 'approved'
+      from unnest(p_ids) t (id)
+      cross join lateral (select e.* from tenure.execution_rows e where e.execution_id = t.id offset 0) e
+     where e.state = 'approved'
      order by e.execution_id
   loop
     if v_exec.start_before <= p_now then

@@ -92,7 +92,7 @@ $$;
 
 -- Follows up the ends of step jobs, in the transaction of the end. Jobs without a step are ignored. Functions
 -- that end jobs call it where lanes.stepped is true. When the executions cannot be locked, or the follow-up
--- fails, it leaves a row in step_marks for the tick.
+-- fails, it leaves a follow-up for the tick.
 create or replace function tenure.steps_end(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
 language plpgsql
 set jit = off
@@ -105,6 +105,8 @@ declare
   v_ids  uuid[];
   v_jobs uuid[];
   v_what text;
+  v_tenants  integer[];
+  v_subjects text[];
 begin
   select array_agg(distinct s.execution_id order by s.execution_id), array_agg(s.job_id)
     into v_ids, v_jobs
@@ -118,19 +120,18 @@ begin
       perform tenure.executions_follow(p_now, p_actor, v_jobs);
       return;
     exception when others then
-      -- The work of the job is done: its end never fails because of the follow-up. The mark has the error.
+      -- The work of the job is done: its end never fails because of the follow-up, which has the error.
       get stacked diagnostics v_what = message_text;
       raise warning 'steps could not be followed up: %', v_what;
     end;
   end if;
-  insert into tenure.step_marks (job_id, tenant_id, at, trouble)
-  select s.job_id, s.tenant_id, p_now, v_what
+  select array_agg(s.tenant_id), array_agg(s.job_id::text)
+    into v_tenants, v_subjects
     from tenure.step_states s
-   where s.job_id = any (v_jobs) and s.state = 'running'
-   order by s.job_id
-  -- Updated, not kept: an existing mark may be of an earlier end, and a tick that follows that one up must
-  -- not delete the mark of this one.
-  on conflict (job_id) do update set at = excluded.at, trouble = excluded.trouble;
+   where s.job_id = any (v_jobs) and s.state = 'running';
+  if v_subjects is not null then
+    perform tenure.follow_up_note('step_end', v_tenants, v_subjects, p_now, v_what);
+  end if;
 end
 $$;
 
@@ -151,7 +152,11 @@ begin
   -- Locks are handed over at the time of now, however long the row locks were awaited: a hold of a target
   -- never begins before the previous one was over.
   p_now := greatest(p_now, tenure.now());
-  if exists (select from tenure.step_starts t where t.job_id = any (p_job_ids)) then
+  if exists (
+       select
+         from tenure.follow_ups f
+        where f.task = 'step_start'
+          and f.subject = any (p_job_ids::text[])) then
     perform tenure.starts_follow(p_now, p_job_ids, 'ended');
   end if;
   with ended as materialized (

@@ -11,7 +11,7 @@ begin
   update tenure.execution_states e
      set next_at = n.next_at
     from (
-      select x.execution_id,
+      select x.place,
              least(
                (select min(least(case when a.escalated_at is null then a.escalate_at end, a.expires_at))
                   from tenure.approvals a
@@ -46,13 +46,18 @@ begin
                    case when x.stopping is not null then p_now + interval '2 seconds' else x.timeout_at end
                end) as next_at
         from (
-          select x.execution_id, x.tenant_id, x.state, x.parked, x.stopping, x.timeout_at, x.lapses_at,
-                 x.ended_at, x.start_before, x.start_after, x.start_window
-            from tenure.execution_rows x
-           where x.execution_id = any (p_ids)
-          offset 0) x
+          select s.ctid as place, s.execution_id, s.tenant_id, s.state, s.parked, s.stopping, s.timeout_at,
+                 s.lapses_at, s.ended_at, e.start_before, e.start_after, e.start_window
+            from unnest(p_ids) t (id)
+            cross join lateral (
+              select s.ctid, s.* from tenure.execution_states s where s.execution_id = t.id offset 0) s
+            cross join lateral (
+              select e.start_before, e.start_after, e.start_window
+                from tenure.executions e
+               where e.execution_id = t.id
+              offset 0) e) x
        where x.ended_at is null) n
-   where e.execution_id = n.execution_id
+   where e.ctid = n.place
      and e.next_at is distinct from n.next_at;
 end
 $$;

@@ -157,9 +157,9 @@ begin
   end if;
   return query
     select e.execution_id, e.state
-      from tenure.execution_rows e
-     where e.execution_id = any (p_execution_ids)
-       and (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every')
-       and tenure.is_settled(e);
+      from unnest(p_execution_ids) t (id)
+      cross join lateral (select e.* from tenure.execution_rows e where e.execution_id = t.id offset 0) e
+     where (e.tenant_id = v_caller.tenant_id or v_caller.scope = 'every')
+       and tenure.is_settled(e::tenure.execution_rows);
 end
 $$;

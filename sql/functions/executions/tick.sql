@@ -1,5 +1,5 @@
--- Time-driven transitions of executions: expiries, windows, timeouts, and ends and locks that could not be
--- followed up at once. Any server may tick; ticks do not wait for each other.
+-- Time-driven transitions of executions: expiries, windows, timeouts, and follow-ups of steps and locks. Any
+-- server may tick; ticks do not wait for each other.
 
 -- Does what is due for one execution, and returns the name of its count in tenure.execution_tick. The caller
 -- holds the execution.
@@ -7,32 +7,32 @@ create or replace function tenure.execution_look(p_now timestamptz, p_execution_
 language plpgsql
 as $$
 declare
-  p_execution tenure.execution_rows;
-  v_approval  tenure.approvals;
-  v_did       text := 'looked';
+  v_exec     tenure.execution_rows;
+  v_approval tenure.approvals;
+  v_did      text := 'looked';
 begin
-  select e.* into p_execution from tenure.execution_rows e where e.execution_id = p_execution_id;
-  if p_execution.ended_at is not null then
+  select e.* into v_exec from tenure.execution_rows e where e.execution_id = p_execution_id;
+  if v_exec.ended_at is not null then
     return v_did;
   end if;
   -- Too late to start. This comes first, unless one of its approvals expired earlier.
-  if p_execution.started_at is null
-     and p_execution.start_before <= p_now
-     and p_execution.state in ('pending', 'awaiting_approval', 'approved')
+  if v_exec.started_at is null
+     and v_exec.start_before <= p_now
+     and v_exec.state in ('pending', 'awaiting_approval', 'approved')
      and not exists (
        select
          from tenure.approvals a
-        where a.execution_id = p_execution.execution_id
+        where a.execution_id = v_exec.execution_id
           and a.state = 'pending'
-          and a.expires_at <= p_execution.start_before) then
-    perform tenure.execution_call_off(p_now, 'policy', p_execution.execution_id, 'window_passed',
-      format('It had to start before %s.', p_execution.start_before));
+          and a.expires_at <= v_exec.start_before) then
+    perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed',
+      format('It had to start before %s.', v_exec.start_before));
     return v_did;
   end if;
   for v_approval in
     select a.*
       from tenure.approvals a
-     where a.execution_id = p_execution.execution_id
+     where a.execution_id = v_exec.execution_id
        and a.state = 'pending'
      order by a.created_at, a.step_number, a.approval_id
   loop
@@ -54,7 +54,7 @@ begin
       exit when exists (
         select
           from tenure.execution_states e
-         where e.execution_id = p_execution.execution_id
+         where e.execution_id = v_exec.execution_id
            and e.ended_at is not null);
     elsif v_approval.escalated_at is null and v_approval.escalate_at <= p_now then
       update tenure.approvals a
@@ -63,53 +63,53 @@ begin
          and a.state = 'pending';
       continue when not found;
       perform tenure.chain_append(p_now, 'policy', array[(
-        p_execution.execution_id, 'approval_escalated', v_approval.step_number, jsonb_build_object(
+        v_exec.execution_id, 'approval_escalated', v_approval.step_number, jsonb_build_object(
           'approval_id', v_approval.approval_id,
           'roles', v_approval.roles,
           'expires_at', v_approval.expires_at))::tenure.execution_told]);
       v_did := 'escalated';
     end if;
   end loop;
-  select e.* into p_execution from tenure.execution_rows e where e.execution_id = p_execution.execution_id;
-  if p_execution.state = 'approved' then
-    perform tenure.executions_begin(p_now, 'policy', array[p_execution.execution_id], 'skip');
+  select e.* into v_exec from tenure.execution_rows e where e.execution_id = v_exec.execution_id;
+  if v_exec.state = 'approved' then
+    perform tenure.executions_begin(p_now, 'policy', array[v_exec.execution_id], 'skip');
     v_did := case
       when exists (
         select
           from tenure.execution_states e
-         where e.execution_id = p_execution.execution_id
+         where e.execution_id = v_exec.execution_id
            and e.state = 'running') then 'started'
       else v_did
     end;
-  elsif p_execution.state = 'running' and p_execution.stopping is not null then
-    if p_execution.stopping = 'step_failed'
-       and p_execution.timeout_at <= p_now
-       and p_execution.steps_unknown = 0 then
-      perform tenure.execution_stop(p_now, 'policy', p_execution.execution_id, 'timed_out', 'timed_out',
-        format('It took longer than %s ms.', p_execution.timeout_ms));
-    elsif p_execution.stopping = 'step_failed' then
-      perform tenure.jobs_withdraw(p_now, 'policy', array[p_execution.execution_id]);
+  elsif v_exec.state = 'running' and v_exec.stopping is not null then
+    if v_exec.stopping = 'step_failed'
+       and v_exec.timeout_at <= p_now
+       and v_exec.steps_unknown = 0 then
+      perform tenure.execution_stop(p_now, 'policy', v_exec.execution_id, 'timed_out', 'timed_out',
+        format('It took longer than %s ms.', v_exec.timeout_ms));
+    elsif v_exec.stopping = 'step_failed' then
+      perform tenure.jobs_withdraw(p_now, 'policy', array[v_exec.execution_id]);
     else
-      perform tenure.jobs_stop(p_now, coalesce(p_execution.stopped_by, 'policy'), p_execution.execution_id,
-        p_execution.reason);
+      perform tenure.jobs_stop(p_now, coalesce(v_exec.stopped_by, 'policy'), v_exec.execution_id,
+        v_exec.reason);
     end if;
-  elsif p_execution.state = 'running' and p_execution.timeout_at <= p_now then
-    if p_execution.steps_unknown = 0
+  elsif v_exec.state = 'running' and v_exec.timeout_at <= p_now then
+    if v_exec.steps_unknown = 0
        and not exists (
          select
            from tenure.approvals a
-          where a.execution_id = p_execution.execution_id
+          where a.execution_id = v_exec.execution_id
             and a.state = 'pending') then
-      perform tenure.execution_stop(p_now, 'policy', p_execution.execution_id, 'timed_out', 'timed_out',
-        format('It took longer than %s ms.', p_execution.timeout_ms));
+      perform tenure.execution_stop(p_now, 'policy', v_exec.execution_id, 'timed_out', 'timed_out',
+        format('It took longer than %s ms.', v_exec.timeout_ms));
       v_did := 'timed_out';
     end if;
   end if;
   -- While it waits for a decision, a timeout that has passed does not count yet: look again in a minute.
-  perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
+  perform tenure.executions_schedule(p_now, array[v_exec.execution_id]);
   update tenure.execution_states e
      set next_at = p_now + interval '1 minute'
-   where e.execution_id = p_execution.execution_id
+   where e.execution_id = v_exec.execution_id
      and e.next_at <= p_now
      and e.ended_at is null
      and e.stopping is null;
@@ -117,9 +117,8 @@ begin
 end
 $$;
 
--- One round over ends of jobs that were not followed up, targets that were not handed over, expired locks and
--- due executions, at most p_limit of each. Returns the counts. An error while it follows up a job, hands over
--- a target or looks at an execution becomes a warning; it does not keep the others waiting.
+-- One round over follow-ups of steps and locks, expired locks and due executions, at most p_limit of each.
+-- Returns the counts. An error in one of them becomes a warning; it does not keep the others waiting.
 create or replace function tenure.execution_tick(p_limit integer default 100) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -131,66 +130,120 @@ declare
   v_caller  tenure.caller_identity := tenure.caller();
   v_now     timestamptz := tenure.now();
   v_tenants integer[] := tenure.open_tenants(v_caller);
-  v_sum     jsonb :=
-    '{"followed": 0, "starts_written": 0, "handed_over": 0, "expired_locks": 0, "looked": 0, "started": 0, '
-    '"expired": 0, "escalated": 0, "timed_out": 0}';
-  v_row     record;
-  v_gone    bigint;
-  v_did     text;
-  v_what    text;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('batch_rows_max'));
   perform tenure.check_isolation();
-  for v_row in
-    select m.job_id, s.execution_id
-      from tenure.step_marks m
-      join tenure.step_states s on s.job_id = m.job_id
-     where m.tenant_id = any (v_tenants)
-     order by m.at
-     limit p_limit
-       for update of m skip locked
+  -- In this order: the end of a run comes before the start of the next.
+  return jsonb_build_object('followed', tenure.tick_ends(v_now, v_tenants, p_limit))
+    || jsonb_build_object('starts_written', tenure.tick_starts(v_now, v_tenants, p_limit))
+    || tenure.tick_locks(v_now, v_tenants, p_limit)
+    || tenure.tick_executions(v_now, v_tenants, p_limit);
+end
+$$;
+
+-- Follows up ends of steps' jobs that met an execution which another transaction held. Returns how many.
+create or replace function tenure.tick_ends(p_now timestamptz, p_tenants integer[], p_limit integer)
+returns integer
+language plpgsql
+as $$
+declare
+  v_end  record;
+  v_done integer := 0;
+  v_what text;
+begin
+  for v_end in
+    select f.tenant_id, f.subject, s.execution_id
+      from tenure.follow_ups_due('step_end', p_tenants, p_limit) f
+      left join tenure.step_states s on s.job_id = f.subject::uuid
   loop
     perform
        from tenure.execution_states e
-      where e.execution_id = v_row.execution_id
+      where e.execution_id = v_end.execution_id
+        for no key update skip locked;
+    continue when not found or not tenure.executions_hold(
+      array[v_end.execution_id], array[v_end.subject::uuid]);
+    begin
+      if tenure.follow_up_take('step_end', v_end.tenant_id, v_end.subject) then
+        perform tenure.executions_follow(p_now, 'policy', array[v_end.subject::uuid]);
+        v_done := v_done + 1;
+      end if;
+    exception when others then
+      get stacked diagnostics v_what = message_text;
+      perform tenure.follow_up_failed('step_end', v_end.tenant_id, v_end.subject, p_now, v_what);
+    end;
+  end loop;
+  return v_done;
+end
+$$;
+
+-- Appends starts that met an execution which another transaction held. Returns how many.
+create or replace function tenure.tick_starts(p_now timestamptz, p_tenants integer[], p_limit integer)
+returns integer
+language plpgsql
+as $$
+declare
+  v_jobs record;
+  v_done integer := 0;
+  v_what text;
+begin
+  for v_jobs in
+    select s.execution_id, array_agg(s.job_id) as ids, min(f.tenant_id) as tenant_id, min(f.subject) as first
+      from tenure.follow_ups_due('step_start', p_tenants, p_limit) f
+      join tenure.step_states s on s.job_id = f.subject::uuid
+     -- The end of an earlier run comes first.
+     where not exists (
+             select
+               from tenure.follow_ups o
+              where o.task = 'step_end'
+                and o.subject = f.subject
+                and o.tenant_id = f.tenant_id)
+     group by s.execution_id
+     order by s.execution_id
+  loop
+    perform
+       from tenure.execution_states e
+      where e.execution_id = v_jobs.execution_id
         for no key update skip locked;
     continue when not found;
-    if tenure.executions_hold(array[v_row.execution_id], array[v_row.job_id]) then
-      begin
-        perform tenure.executions_follow(v_now, 'policy', array[v_row.job_id]);
-        delete from tenure.step_marks m where m.job_id = v_row.job_id;
-        v_sum := jsonb_set(v_sum, '{followed}', to_jsonb((v_sum ->> 'followed')::integer + 1));
-      exception when others then
-        get stacked diagnostics v_what = message_text;
-        raise warning 'job % of a step could not be followed up: %', v_row.job_id, v_what;
-        update tenure.step_marks m set trouble = v_what, at = v_now where m.job_id = v_row.job_id;
-      end;
-    end if;
+    begin
+      v_done := v_done + tenure.starts_follow(p_now, v_jobs.ids, 'all');
+    exception when others then
+      get stacked diagnostics v_what = message_text;
+      perform tenure.follow_up_failed('step_start', v_jobs.tenant_id, v_jobs.first, p_now, v_what);
+    end;
   end loop;
+  return v_done;
+end
+$$;
 
-  v_sum := jsonb_set(v_sum, '{starts_written}', to_jsonb(tenure.starts_tick(v_now, v_tenants, p_limit)));
-
-  -- Locks of steps last as long as their steps; locks taken by hand last until they expire.
-  for v_row in
-    select t.tenant_id, t.target, t.owing
+-- Grants the locks of targets whose queues may go on, and removes locks taken by hand that have expired.
+-- Locks of steps last as long as their steps. Returns the counts handed_over and expired_locks.
+create or replace function tenure.tick_locks(p_now timestamptz, p_tenants integer[], p_limit integer)
+returns jsonb
+language plpgsql
+as $$
+declare
+  v_target  record;
+  v_gone    integer;
+  v_was_due boolean;
+  v_handed  integer := 0;
+  v_expired integer := 0;
+  v_what    text;
+begin
+  for v_target in
+    select t.tenant_id, t.target
       from tenure.lock_targets t
-     where t.tenant_id = any (v_tenants)
+     where t.tenant_id = any (p_tenants)
        and (t.tenant_id, t.target) in (
-             select o.tenant_id, o.target
-               from (
-                 select o.tenant_id, o.target
-                   from tenure.lock_targets o
-                  where o.owing
-                    and o.tenant_id = any (v_tenants)
-                  limit p_limit) o
+             select f.tenant_id, f.subject from tenure.follow_ups_due('lock_grant', p_tenants, p_limit) f
              union
              select x.tenant_id, x.target
                from (
                  select l.tenant_id, l.target
                    from tenure.locks l
-                  where l.expires_at <= v_now
+                  where l.expires_at <= p_now
                     and l.execution_id is null
-                    and l.tenant_id = any (v_tenants)
+                    and l.tenant_id = any (p_tenants)
                   order by l.expires_at
                   limit p_limit) x)
      order by t.tenant_id, t.target
@@ -198,55 +251,50 @@ begin
   loop
     -- After an error nothing of this target is done, and the next round tries again.
     begin
-      update tenure.lock_targets t
-         set owing = false
-       where t.tenant_id = v_row.tenant_id
-         and t.target = v_row.target
-         and t.owing;
-      with gone as (
-        delete from tenure.locks l
-         where l.tenant_id = v_row.tenant_id
-           and l.target = v_row.target
-           and l.execution_id is null
-           and l.expires_at <= v_now
-        returning l.lock_key, l.owner, l.fence
-      ), told as (
-        insert into tenure.events (at, tenant_id, kind, actor, subject, data)
-        select v_now, v_row.tenant_id, 'lock.expired', 'policy', g.lock_key,
-               jsonb_build_object('owner', g.owner, 'fence', g.fence)
-          from gone g
-      )
-      select count(*) into v_gone from gone;
-      perform tenure.lock_freed(v_now, 'policy', v_row.tenant_id, v_row.target);
-      v_sum := jsonb_set(v_sum, '{expired_locks}',
-        to_jsonb((v_sum ->> 'expired_locks')::integer + v_gone));
-      if v_row.owing then
-        v_sum := jsonb_set(v_sum, '{handed_over}', to_jsonb((v_sum ->> 'handed_over')::integer + 1));
-      end if;
+      v_was_due := tenure.follow_up_take('lock_grant', v_target.tenant_id, v_target.target);
+      v_gone := tenure.locks_expire(p_now, v_target.tenant_id, v_target.target);
+      perform tenure.lock_freed(p_now, 'policy', v_target.tenant_id, v_target.target);
+      v_expired := v_expired + v_gone;
+      v_handed := v_handed + v_was_due::integer;
     exception when others then
       get stacked diagnostics v_what = message_text;
-      raise warning 'target % could not be handed on: %', v_row.target, v_what;
+      perform tenure.follow_up_failed('lock_grant', v_target.tenant_id, v_target.target, p_now, v_what);
     end;
   end loop;
+  return jsonb_build_object('handed_over', v_handed, 'expired_locks', v_expired);
+end
+$$;
 
-  for v_row in
+-- Does what is due for executions by the clock. Returns the counts looked, started, expired, escalated and
+-- timed_out.
+create or replace function tenure.tick_executions(p_now timestamptz, p_tenants integer[], p_limit integer)
+returns jsonb
+language plpgsql
+as $$
+declare
+  v_sum  jsonb := '{"looked": 0, "started": 0, "expired": 0, "escalated": 0, "timed_out": 0}';
+  v_id   uuid;
+  v_did  text;
+  v_what text;
+begin
+  for v_id in
     -- Found through the index on next_at, never by tenant (+ 0): a tenant may have many that are not due.
     select e.execution_id
       from tenure.execution_states e
-     where e.next_at <= v_now
-       and e.tenant_id + 0 = any (v_tenants)
+     where e.next_at <= p_now
+       and e.tenant_id + 0 = any (p_tenants)
      order by e.next_at, e.execution_id
      limit p_limit
        for no key update skip locked
   loop
     begin
-      v_did := tenure.execution_look(v_now, v_row.execution_id);
+      v_did := tenure.execution_look(p_now, v_id);
     exception when others then
       get stacked diagnostics v_what = message_text;
-      raise warning 'execution % could not be looked at: %', v_row.execution_id, v_what;
+      raise warning 'execution % could not be looked at: %', v_id, v_what;
       update tenure.execution_states e
-         set next_at = v_now + interval '1 minute'
-       where e.execution_id = v_row.execution_id;
+         set next_at = p_now + interval '1 minute'
+       where e.execution_id = v_id;
       v_did := 'looked';
     end;
     v_sum := jsonb_set(v_sum, array[v_did], to_jsonb((v_sum ->> v_did)::integer + 1));

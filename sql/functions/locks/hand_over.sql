@@ -16,9 +16,9 @@ begin
 end
 $$;
 
--- Starts the next steps in the line of a freed target. Does not wait for an execution that another
--- transaction holds: the target keeps a mark, and the next tick hands it over. The same happens after
--- hand_over_steps_max steps that may not start now were sent out of the line.
+-- Starts the next steps in the queue of a freed target. Does not wait for an execution that another
+-- transaction holds: the next tick hands the target over. The same happens after hand_over_steps_max steps
+-- that may not start now were sent out of the queue.
 create or replace function tenure.lock_hand_over(
   p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout told tenure.execution_told[],
   out refused_execs uuid[], out refused_numbers integer[])
@@ -59,11 +59,7 @@ begin
       where e.execution_id = v_next.execution_id
         for no key update skip locked;
     if not found or v_sent >= tenure.limit_of('hand_over_steps_max') then
-      update tenure.lock_targets t
-         set owing = true
-       where t.tenant_id = p_tenant_id
-         and t.target = p_target
-         and not t.owing;
+      perform tenure.follow_up_note('lock_grant', array[p_tenant_id], array[p_target], p_now);
       return;
     end if;
     -- The transaction that held the execution before this one may have ended the step.
@@ -82,11 +78,7 @@ begin
     if v_exec.state = 'approved' then
       v_allowed := tenure.execution_allowed(p_now, v_exec);
       if v_allowed = 'busy' then
-        update tenure.lock_targets t
-           set owing = true
-         where t.tenant_id = p_tenant_id
-           and t.target = p_target
-           and not t.owing;
+        perform tenure.follow_up_note('lock_grant', array[p_tenant_id], array[p_target], p_now);
         return;
       elsif v_allowed = 'gone' then
         v_sent := v_sent + v_exec.step_count;
@@ -115,32 +107,5 @@ begin
     refused_execs := refused_execs || v_done.refused_execs;
     refused_numbers := refused_numbers || v_done.refused_numbers;
   end loop;
-end
-$$;
-
--- Marks targets whose lines steps have left, so that the next tick starts the steps that waited only for
--- those. A target that another transaction holds is passed over: that transaction hands it over.
-create or replace function tenure.lines_left(p_tenants integer[], p_targets text[]) returns void
-language plpgsql
-set enable_seqscan = off
-as $$
-begin
-  update tenure.lock_targets t
-     set owing = true
-    from (
-      select x.tenant_id, x.target
-        from tenure.lock_targets x
-       where (x.tenant_id, x.target) in (
-               select l.tenant_id, l.target from unnest(p_tenants, p_targets) l (tenant_id, target))
-         and not x.owing
-         and exists (
-               select
-                 from tenure.lock_queue w
-                where w.tenant_id = x.tenant_id
-                  and w.target = x.target)
-       order by x.tenant_id, x.target
-         for no key update skip locked) x
-   where t.tenant_id = x.tenant_id
-     and t.target = x.target;
 end
 $$;

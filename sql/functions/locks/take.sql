@@ -260,3 +260,30 @@ begin
   return jsonb_build_object('released', (select count(distinct x) from unnest(p_parts) x));
 end
 $$;
+
+-- Removes locks taken by hand at a target that have expired, and emits the event of each. Returns how many.
+-- The caller holds the target.
+create or replace function tenure.locks_expire(p_now timestamptz, p_tenant_id integer, p_target text)
+returns integer
+language plpgsql
+as $$
+declare
+  v_gone integer;
+begin
+  with gone as (
+    delete from tenure.locks l
+     where l.tenant_id = p_tenant_id
+       and l.target = p_target
+       and l.execution_id is null
+       and l.expires_at <= p_now
+    returning l.lock_key, l.owner, l.fence
+  ), emitted as (
+    insert into tenure.events (at, tenant_id, kind, actor, subject, data)
+    select p_now, p_tenant_id, 'lock.expired', 'policy', g.lock_key,
+           jsonb_build_object('owner', g.owner, 'fence', g.fence)
+      from gone g
+  )
+  select count(*) into v_gone from gone;
+  return v_gone;
+end
+$$;

@@ -1,7 +1,7 @@
 -- The work of the scheduler: it takes due schedules, the program computes their rules, and the database
 -- decides what happens to each slot.
 -- Planning, starting and giving up slots needs the lock on the schedule's row. The end of a run takes no such
--- lock: it writes its own slot and sets owes_next, which the scheduler reads.
+-- lock: it writes its own slot and notes a follow-up, which the scheduler reads.
 
 -- Locks the schedules to advance: those that are due, and those of which a run has ended that another slot
 -- may wait for. Schedules locked by another transaction are left out.
@@ -32,8 +32,18 @@ begin
       select s.schedule_id
         from tenure.schedules s
        where s.schedule_id = any (array(
-               select distinct o.schedule_id
-                 from (select p.schedule_id from tenure.planned_slots p where p.owes_next limit p_limit) o))
+               select distinct p.schedule_id
+                 from (
+                   select f.subject
+                     from tenure.follow_ups f
+                    where f.task = 'slot_next'
+                    order by f.due_at
+                    limit p_limit) f
+                 cross join lateral (
+                   select p.schedule_id
+                     from tenure.planned_slots p
+                    where p.slot_id = f.subject::bigint
+                   offset 0) p))
          and s.schedule_id <> all (v_ids)
          and s.deleted_at is null
        limit p_limit - cardinality(v_ids)
@@ -126,9 +136,8 @@ declare
 begin
   v_missed := tenure.schedules_catch_up(p_now, v_plans);
   v_planned := tenure.slots_plan_next(p_now, v_plans);
-  -- Clear owes_next before the due slots are decided: a run that ends after this sets it again.
-  update tenure.planned_slots p set owes_next = false
-   where p.schedule_id = any (v_taken) and p.owes_next;
+  -- Before the due slots are decided: a run that ends after this notes another.
+  perform tenure.slots_followed(v_taken);
   v_fired := tenure.slots_fire(p_caller, p_now, v_ids, 'scheduler');
   v_failing := tenure.schedules_look_again(p_now, v_plans);
   return jsonb_build_object(

@@ -85,8 +85,7 @@ begin
   end if;
   perform tenure.slots_supersede(v_schedule.schedule_id, v_now, v_caller.principal,
     'The schedule was deleted.', true);
-  update tenure.planned_slots p set owes_next = false
-   where p.schedule_id = v_schedule.schedule_id and p.owes_next;
+  perform tenure.slots_followed(array[v_schedule.schedule_id]);
   update tenure.schedules s set deleted_at = v_now, next_at = null
    where s.schedule_id = v_schedule.schedule_id;
   perform tenure.emit(v_now, v_caller.tenant_id, 'schedule.deleted', v_caller.principal, p_on_behalf_of,

@@ -57,23 +57,27 @@ begin
              when a.state = 'cancelled' then 'cancelled'
              when a.state <> 'succeeded' then a.outcome
            end),
-           error_message = coalesce(a.error_message, a.reason),
-           -- Depends on the schedule's overlap, not on the waiting slots: one that begins to wait at the same
-           -- time is not visible here.
-           owes_next = s.deleted_at is null
-             and (s.overlap in ('queue', 'cancel_other')
-               or p.origin = 'backfill'
-               or exists (
-                 select from tenure.planned_slots w
-                  where w.schedule_id = p.schedule_id and w.state = 'planned' and w.origin = 'backfill'))
-      from tenure.schedules s,
-           tenure.attempts a
+           error_message = coalesce(a.error_message, a.reason)
+      from tenure.attempts a
       cross join lateral (
         select min(x.started_at) as started_at from tenure.attempts x where x.job_id = a.job_id) b
      where p.job_id = any (p_job_ids) and p.state = 'running'
        and a.job_id = p.job_id and a.final
-       and s.schedule_id = p.schedule_id
-    returning p.slot_id
+    returning p.slot_id, p.tenant_id, p.schedule_id, p.origin
+  ), noted as (
+    -- Depends on the schedule's overlap, not on the waiting slots: one that begins to wait at the same time is
+    -- not visible here. One note for each slot: ends of one schedule never wait for each other.
+    insert into tenure.follow_ups (task, subject, tenant_id, due_at)
+    select 'slot_next', o.slot_id::text, o.tenant_id, p_now
+      from over o
+      join tenure.schedules s on s.schedule_id = o.schedule_id
+     where s.deleted_at is null
+       and (s.overlap in ('queue', 'cancel_other')
+         or o.origin = 'backfill'
+         or exists (
+           select from tenure.planned_slots w
+            where w.schedule_id = o.schedule_id and w.state = 'planned' and w.origin = 'backfill'))
+    on conflict (task, subject, tenant_id) do update set due_at = excluded.due_at
   )
   select array_agg(o.slot_id) into v_ended from over o;
   if v_ended is not null then
@@ -99,8 +103,7 @@ begin
          result = null,
          result_ref = null,
          error_code = null,
-         error_message = null,
-         owes_next = false
+         error_message = null
    where p.job_id = p_job_id and p.state = 'failed';
   if found then
     update tenure.lanes l set planned = true
@@ -108,4 +111,33 @@ begin
        and l.lane = (select j.lane from tenure.jobs j where j.job_id = p_by_job_id);
   end if;
 end
+$$;
+
+-- Removes the follow-ups of slots whose schedules are about to be looked at or deleted, and of slots that are
+-- gone. The caller holds the schedules.
+create or replace function tenure.slots_followed(p_schedule_ids integer[]) returns void
+language sql
+as $$
+  delete from tenure.follow_ups f
+   where f.ctid = any (array(
+           select o.place
+             from (
+               select f.ctid as place, f.subject
+                 from tenure.follow_ups f
+                where f.task = 'slot_next'
+                order by f.due_at
+                limit tenure.limit_of('schedule_rows_max')) o
+             left join lateral (
+               select p.schedule_id
+                 from tenure.planned_slots p
+                where p.slot_id = o.subject::bigint
+               offset 0) p on true
+             left join lateral (
+               select s.schedule_id, s.deleted_at
+                 from tenure.schedules s
+                where s.schedule_id = p.schedule_id
+               offset 0) s on true
+            where s.schedule_id is null
+               or s.deleted_at is not null
+               or s.schedule_id = any (p_schedule_ids)))
 $$;

@@ -136,33 +136,7 @@ begin
                   limit 1))))::tenure.execution_told order by b.execution_id, b.step_number)
       into told
       from blocked b;
-    -- Steps wait although no lock is in their way: the first in the line was overlooked or has just left it,
-    -- or the holder has just expired. The mark makes the next tick hand the target over.
-    update tenure.lock_targets t
-       set owing = true
-     where t.ctid = any (array(
-             select o.ctid
-               from (
-                 select distinct s.tenant_id, s.lock_target, s.lock_action
-                   from unnest(v_wait.execs, v_wait.numbers) t (e, n)
-                   cross join lateral (
-                     select s.tenant_id, s.lock_target, s.lock_action
-                       from tenure.steps s
-                      where s.execution_id = t.e and s.step_number = t.n
-                     offset 0) s) b
-               cross join lateral (
-                 select o.ctid
-                   from tenure.lock_targets o
-                  where o.tenant_id = b.tenant_id and o.target = b.lock_target
-                 offset 0) o
-              where (
-                select true
-                  from tenure.locks l
-                 where l.tenant_id = b.tenant_id
-                   and l.target = b.lock_target
-                   and (l.action in ('', b.lock_action) or b.lock_action = '')
-                 limit 1) is null))
-       and not t.owing;
+    perform tenure.lock_queue_recheck(p_now, v_wait.execs, v_wait.numbers);
   end if;
 end
 $$;

@@ -174,7 +174,7 @@ begin
            order by g.execution_id, g.section) as told
     into v_left
     from gone g;
-  perform tenure.lines_left(v_left.tenants, v_left.targets);
+  perform tenure.lock_queue_go_on(v_left.tenants, v_left.targets);
   return coalesce(v_left.told, '{}');
 end
 $$;

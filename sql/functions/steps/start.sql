@@ -112,12 +112,21 @@ begin
     end;
   end if;
   if v_begun.left_over then
-    insert into tenure.step_starts (job_id, run, tenant_id, worker, actor, fence, started_at)
-    select b.job_id, b.run, b.tenant_id, b.worker, p_actor, b.fence, b.started_at
+    insert into tenure.follow_ups (task, subject, tenant_id, due_at, detail)
+    select 'step_start', b.job_id::text, b.tenant_id, b.started_at,
+           jsonb_build_array(jsonb_build_object(
+             'run', b.run,
+             'worker', b.worker,
+             'actor', p_actor,
+             'fence', b.fence,
+             'started_at', b.started_at))
       from tenure.steps_begun(p_job_ids) b
      where b.owed
         or b.execution_id <> all (v_held)
-    on conflict do nothing;
+     order by b.job_id
+    -- The start of a later run is added to that of an earlier one.
+    on conflict (task, subject, tenant_id) do update
+      set detail = follow_ups.detail || excluded.detail;
   end if;
 end
 $$;
@@ -131,7 +140,12 @@ returns table (
 language sql stable
 as $$
   select s.job_id, s.execution_id, s.tenant_id, a.run, l.owner, coalesce(a.fence, s.fence), a.started_at,
-         a.run > 1 and exists (select from tenure.step_marks m where m.job_id = s.job_id),
+         a.run > 1 and exists (
+           select
+             from tenure.follow_ups f
+            where f.task = 'step_end'
+              and f.subject = s.job_id::text
+              and f.tenant_id = s.tenant_id),
          (s.execution_id, 'step_started', s.step_number,
            tenure.start_line(a.run, l.owner, a.started_at, coalesce(a.fence, s.fence))
          )::tenure.execution_told
@@ -177,29 +191,41 @@ begin
 end
 $$;
 
--- Writes the lines of starts that were left: those of runs that have ended, or with p_which 'all' every one
--- of these jobs. Returns how many. The caller holds the executions.
+-- Appends starts that were left for later: those of runs that have ended, or with p_which 'all' every one of
+-- these jobs. Returns how many. The caller holds the executions.
 create or replace function tenure.starts_follow(p_now timestamptz, p_job_ids uuid[], p_which text)
 returns integer
 language plpgsql
 set enable_seqscan = off
 as $$
 declare
-  v_start tenure.step_starts;
+  v_start record;
   v_told  integer := 0;
 begin
   for v_start in
     with gone as (
-      delete from tenure.step_starts t
-       where t.job_id = any (p_job_ids)
-         and (
-           p_which = 'all'
-           or t.run <= (select max(a.run) from tenure.attempts a where a.job_id = t.job_id))
-      returning t.job_id, t.run, t.tenant_id, t.worker, t.actor, t.fence, t.started_at
+      delete from tenure.follow_ups f
+       where f.task = 'step_start'
+         and f.subject = any (p_job_ids::text[])
+      returning f.subject, f.tenant_id, f.due_at, f.detail
+    ), starts as (
+      select g.subject, g.tenant_id, g.due_at, d.start, (d.start ->> 'run')::integer as run,
+             p_which = 'all' or (d.start ->> 'run')::integer <= (
+               select max(a.run) from tenure.attempts a where a.job_id = g.subject::uuid) as is_due
+        from gone g
+        cross join lateral jsonb_array_elements(g.detail) d (start)
+    ), kept as (
+      insert into tenure.follow_ups (task, subject, tenant_id, due_at, detail)
+      select 'step_start', s.subject, s.tenant_id, min(s.due_at), jsonb_agg(s.start order by s.run)
+        from starts s
+       where s.is_due is not true
+       group by s.subject, s.tenant_id
     )
-    select g.job_id, g.run, g.tenant_id, g.worker, g.actor, g.fence, g.started_at
-      from gone g
-     order by g.job_id, g.run
+    select s.subject::uuid as job_id, s.run, s.start ->> 'worker' as worker, s.start ->> 'actor' as actor,
+           (s.start ->> 'fence')::bigint as fence, (s.start ->> 'started_at')::timestamptz as started_at
+      from starts s
+     where s.is_due
+     order by 1, 2
   loop
     perform tenure.step_fenced(v_start.job_id, v_start.fence);
     perform tenure.chain_append(greatest(p_now, tenure.now()), v_start.actor, array(
@@ -209,44 +235,6 @@ begin
         from tenure.step_states s
        where s.job_id = v_start.job_id));
     v_told := v_told + 1;
-  end loop;
-  return v_told;
-end
-$$;
-
--- A round over starts that were left, oldest first, at most p_limit of them. Returns how many it wrote.
-create or replace function tenure.starts_tick(p_now timestamptz, p_tenants integer[], p_limit integer)
-returns integer
-language plpgsql
-set enable_seqscan = off
-as $$
-declare
-  v_jobs record;
-  v_told integer := 0;
-begin
-  for v_jobs in
-    select s.execution_id, array_agg(s.job_id) as ids
-      from (
-        select distinct t.job_id
-          from (
-            select t.job_id
-              from tenure.step_starts t
-             where t.tenant_id = any (p_tenants)
-             order by t.started_at
-             limit p_limit) t
-         -- The end of an earlier run comes first.
-         where not exists (select from tenure.step_marks m where m.job_id = t.job_id)) t
-      cross join lateral (
-        select s.execution_id, s.job_id from tenure.step_states s where s.job_id = t.job_id offset 0) s
-     group by s.execution_id
-     order by s.execution_id
-  loop
-    perform
-       from tenure.execution_states e
-      where e.execution_id = v_jobs.execution_id
-        for no key update skip locked;
-    continue when not found;
-    v_told := v_told + tenure.starts_follow(p_now, v_jobs.ids, 'all');
   end loop;
   return v_told;
 end

@@ -293,8 +293,7 @@ async fn a_plan_of_two_hundred_steps_survives_the_death_of_workers_and_servers()
     assert_eq!(shown["counts"]["succeeded"], 200, "{shown}");
     for left in [
         "select count(*) from tenure.lock_list()",
-        "select count(*) from tenure.step_marks",
-        "select count(*) from tenure.lock_targets where owing",
+        "select count(*) from tenure.follow_ups",
         "select count(*) from tenure.step_rows where state <> 'succeeded'",
         "select count(*) from tenure.execution_rows where (steps_open, steps_succeeded, steps_unknown) is distinct from (0, 200, 0)",
         // The work of whoever was killed is not left lying anywhere.

@@ -269,7 +269,7 @@ pub(crate) async fn check_executions(c: &Client) {
             "a step that runs without a job that does",
             "select s.execution_id || '/' || s.step_id from tenure.step_rows s
               where s.state = 'running' and (s.job_id is null or exists (select from tenure.attempts t where t.job_id = s.job_id and t.final))
-                and not exists (select from tenure.step_marks m where m.job_id = s.job_id)",
+                and not exists (select from tenure.follow_ups f where f.task = 'step_end' and f.subject = s.job_id::text)",
         ),
     ] {
         none(c, what, sql).await;

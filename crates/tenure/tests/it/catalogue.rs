@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use crate::fixture::{Db, get, one, rows, run, try_rows};
 
 /// The tables of the hot path, and the runs of steps, of which upkeep asks for all tenants: row-level security holds for readers, but is not forced on the owner's functions.
-const HOT: [&str; 26] = [
+const HOT: [&str; 25] = [
     "active",
     "attempts",
     "delayed",
@@ -13,6 +13,7 @@ const HOT: [&str; 26] = [
     "execution_events",
     "execution_states",
     "executions",
+    "follow_ups",
     "idempotency",
     "jobs",
     "kinds",
@@ -25,10 +26,8 @@ const HOT: [&str; 26] = [
     "ready",
     "ready_marks",
     "step_fences",
-    "step_marks",
     "step_needs",
     "step_runs",
-    "step_starts",
     "step_states",
     "steps",
     "tunings",

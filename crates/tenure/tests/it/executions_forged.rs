@@ -91,7 +91,7 @@ async fn an_end_told_from_an_old_snapshot_is_followed_by_the_next_tick() {
         run(&old, "commit").await;
         let marked: i64 = get(
             &c,
-            "select count(*) from tenure.step_marks where job_id = $1",
+            "select count(*) from tenure.follow_ups where task = 'step_end' and subject = $1::uuid::text",
             &[&held.job_id],
         )
         .await;
@@ -100,7 +100,7 @@ async fn an_end_told_from_an_old_snapshot_is_followed_by_the_next_tick() {
         assert_eq!(state_of(&c, first).await, state, "{purpose}");
         assert_eq!(steps(&c, &[second]).await, ["running"], "{purpose}");
         work_all(&c).await;
-        let left: i64 = get(&c, "select count(*) from tenure.step_marks", &[]).await;
+        let left: i64 = get(&c, "select count(*) from tenure.follow_ups", &[]).await;
         assert_eq!(left, 0);
     }
     check_executions(&c).await;

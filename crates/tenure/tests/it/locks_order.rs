@@ -367,7 +367,7 @@ async fn two_executions_on_one_target_never_overlap() {
     // Nor do they in what is recorded of them: check_executions.
     // Targets that were freed while somebody was in the way are looked at once more.
     tick(&c).await;
-    let left: i64 = get(&c, "select (select count(*) from tenure.locks) + (select count(*) from tenure.step_marks) + (select count(*) from tenure.lock_targets where owing)", &[]).await;
+    let left: i64 = get(&c, "select (select count(*) from tenure.locks) + (select count(*) from tenure.follow_ups)", &[]).await;
     assert_eq!(left, 0);
     check_executions(&c).await;
     check_invariants(&c).await;

@@ -14,7 +14,8 @@ use crate::locks::{start, steps, take};
 /// No line without somebody at its head who holds the target, and no freed target that nobody looks at.
 async fn nobody_waits_for_nobody(c: &Client) {
     let sql = "select count(*) from tenure.lock_targets t
-                where not t.owing and exists (select from tenure.step_rows s where s.tenant_id = t.tenant_id and s.lock_target = t.target and s.state = 'blocked')
+                where not exists (select from tenure.follow_ups f where f.task = 'lock_grant' and f.tenant_id = t.tenant_id and f.subject = t.target)
+                  and exists (select from tenure.lock_queue q where q.tenant_id = t.tenant_id and q.target = t.target)
                   and not exists (select from tenure.locks l where l.tenant_id = t.tenant_id and l.target = t.target)";
     assert_eq!(get::<i64>(c, sql, &[]).await, 0, "somebody waits for nobody");
 }
@@ -168,7 +169,7 @@ async fn a_closed_tenant_keeps_no_other_tenant_from_its_locks() {
     // Freed while the next was in somebody's hands, too.
     run(
         &c,
-        "update tenure.lock_targets t set owing = true from tenure.tenants n where n.tenant_id = t.tenant_id and n.name = 'other'",
+        "insert into tenure.follow_ups (task, subject, tenant_id, due_at) select 'lock_grant', t.target, t.tenant_id, now() from tenure.lock_targets t join tenure.tenants n on n.tenant_id = t.tenant_id and n.name = 'other'",
     )
     .await;
     take(&c, "ada", &["host:mine"], 60).await;
@@ -177,7 +178,7 @@ async fn a_closed_tenant_keeps_no_other_tenant_from_its_locks() {
     let owed = start(&c, "ours", "owed", json!({})).await;
     run(
         &c,
-        "delete from tenure.locks where target = 'host:ours'; update tenure.lock_targets set owing = true where target = 'host:ours'",
+        "delete from tenure.locks where target = 'host:ours'; insert into tenure.follow_ups (task, subject, tenant_id, due_at) select 'lock_grant', target, tenant_id, now() from tenure.lock_targets where target = 'host:ours'",
     )
     .await;
     db.advance("61 seconds").await;

@@ -121,7 +121,7 @@ async fn a_deleted_schedule_goes_when_its_last_slot_has_gone() {
 fn fine() -> Value {
     json!({"tenant_id": 1, "scope_kind": "global", "scope_id": "global", "plan_time": "2026-01-02T03:00:00Z", "origin": "rule", "state": "succeeded",
         "expression": "0 3 * * *", "zone": "UTC", "due_at": "2026-01-02T03:00:00Z", "job_id": "01890000-0000-7000-8000-000000000001", "attempts": 1,
-        "fired_at": "2026-01-02T03:00:00Z", "started_at": "2026-01-02T03:00:01Z", "ended_at": "2026-01-02T03:00:02Z", "owes_next": false,
+        "fired_at": "2026-01-02T03:00:00Z", "started_at": "2026-01-02T03:00:01Z", "ended_at": "2026-01-02T03:00:02Z",
         "planned_at": "2026-01-02T02:00:00Z", "planned_by": "x", "updated_at": "2026-01-02T02:00:00Z"})
 }
 
@@ -132,7 +132,7 @@ async fn put(c: &Client, changes: &Value) -> Result<(), String> {
         slot[column] = value.clone();
     }
     let columns = "tenant_id, schedule_id, scope_kind, scope_id, plan_time, origin, state, skip_reason, expression, zone, due_at, waiting_since, missed, missed_until, job_id, \
-                   attempts, worker, fired_at, started_at, ended_at, duration_ms, rows_affected, result, error_code, error_message, owes_next, planned_at, planned_by, updated_at";
+                   attempts, worker, fired_at, started_at, ended_at, duration_ms, rows_affected, result, error_code, error_message, planned_at, planned_by, updated_at";
     let sql = format!(
         "insert into tenure.planned_slots ({columns})
          select {columns} from jsonb_populate_record(null::tenure.planned_slots, $1 || jsonb_build_object('schedule_id', (select schedule_id from tenure.schedules)))"

@@ -320,7 +320,7 @@ async fn a_schedule_deleted_right_after_a_run_holds_nobody_up() {
     let done = look_after(&db, &mut s, "10 minutes").await;
     assert_eq!((done.planned, done.failing), (1, 0), "{done:?}");
     assert_eq!(slots(&c, "gone").await, ["5 succeeded", "10 skipped superseded"]);
-    let owing: i64 = get(&c, "select count(*) from tenure.planned_slots where owes_next", &[]).await;
+    let owing: i64 = get(&c, "select count(*) from tenure.follow_ups", &[]).await;
     assert_eq!(owing, 0);
 }
 

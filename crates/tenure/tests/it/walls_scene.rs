@@ -352,7 +352,7 @@ pub(crate) const SNAPSHOT: &str = "
       union all select 'lo' || x::text from tenure.locks x where x.tenant_id in (0, 1)
       union all select 'fr' || x::text from tenure.freezes x where x.tenant_id in (0, 1)
       union all select 'ee' || x::text from tenure.execution_events x where x.tenant_id in (0, 1)
-      union all select 'sm' || x::text from tenure.step_marks x where x.tenant_id in (0, 1)
+      union all select 'fu' || x::text from tenure.follow_ups x where x.tenant_id in (0, 1)
       union all select 'ed' || x::text from tenure.execution_dead_letters x where x.tenant_id in (0, 1)
       union all select 'ea' || x::text from tenure.execution_archives x where x.tenant_id in (0, 1)
       union all select 'et' || x::text from tenure.execution_archive_terms x where x.tenant_id in (0, 1)
