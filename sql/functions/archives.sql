@@ -44,6 +44,7 @@ returns table (
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
+-- pinned order: see sql/README.md
 set plan_cache_mode = force_custom_plan
 as $$
 declare

@@ -31,7 +31,8 @@ begin
       'It has no policy, and no job of it was ever enqueued.',
       coalesce('Did you mean ' || tenure.nearest_word(p_kind, array(
           select k.kind from tenure.kinds k where k.tenant_id = v_tenant
-          union select l.kind from tenure.lanes l where l.tenant_id = v_tenant limit 1000)) || '? ', '')
+          union select l.kind from tenure.lanes l where l.tenant_id = v_tenant
+          limit tenure.limit_of('list_rows_max'))) || '? ', '')
         || format('See tenure.kind_list(), or set a policy with tenure.kind_set(%L, policy).', p_kind));
   end if;
   return jsonb_build_object(
@@ -100,18 +101,19 @@ begin
         case v_field
           when 'backoff_jitter_percent' then 0
           when 'renewals_max' then 0
-          when 'retention_seconds' then 60
+          when 'retention_seconds' then tenure.limit_of('retention_seconds_min')
           else 1
         end,
         case v_field
           when 'attempts_max' then tenure.limit_of('attempts_max')
           when 'backoff_jitter_percent' then 100
-          when 'renewals_max' then 1000000
+          when 'renewals_max' then tenure.limit_of('renewals_max')
           when 'concurrency_max' then tenure.limit_of('concurrency_max')
-          when 'run_timeout_seconds' then 2592000
-          when 'retention_seconds' then 315360000
-          when 'key_keep_seconds' then 315360000
-          else 86400
+          when 'run_timeout_seconds' then tenure.limit_of('run_timeout_seconds_max')
+          when 'retention_seconds' then tenure.limit_of('retention_seconds_max')
+          when 'key_keep_seconds' then tenure.limit_of('retention_seconds_max')
+          when 'backoff_base_seconds' then tenure.limit_of('backoff_base_seconds_max')
+          else tenure.limit_of('lease_seconds_max')
         end);
       p_policy := jsonb_set(p_policy, array[v_field], to_jsonb(v_value::bigint));
     end if;
@@ -316,18 +318,19 @@ end
 $$;
 
 -- The number of waiting jobs of a governed kind that no plan made, that is, that were enqueued before the
--- kind was governed; counted up to 1000. Steps wait in lanes of their own, which have a shortest lease.
+-- kind was governed; counted up to list_rows_max. Steps wait in lanes of their own, which have a shortest
+-- lease.
 create or replace function tenure.kind_unplanned(p_tenant_id integer, p_kind text) returns integer
 language sql stable
 as $$
   select count(*)::integer
     from (select from tenure.lanes l
             cross join lateral (
-              (select from tenure.ready r where r.lane = l.lane limit 1000)
+              (select from tenure.ready r where r.lane = l.lane limit tenure.limit_of('list_rows_max'))
               union all
-              (select from tenure.delayed d where d.lane = l.lane limit 1000)) w
+              (select from tenure.delayed d where d.lane = l.lane limit tenure.limit_of('list_rows_max'))) w
            where l.tenant_id = p_tenant_id and l.kind = p_kind and l.lease_seconds_min = 0
-           limit 1000) x
+           limit tenure.limit_of('list_rows_max')) x
 $$;
 
 -- Pauses a kind: its jobs are enqueued and wait, but none is claimed. Held jobs go on, and a claim that had

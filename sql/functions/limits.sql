@@ -20,8 +20,17 @@ as $$
     when 'lease_seconds_max'       then 86400
     when 'attempts_max'            then 1000
     when 'backoff_seconds_max'     then 604800
+    when 'backoff_base_seconds_max' then 86400
+    when 'renewals_max'            then 1000000
+    when 'run_timeout_seconds_max' then 2592000
+    when 'retention_seconds_min'   then 60
+    when 'retention_seconds_max'   then 315360000
     when 'schedule_ahead_days_max' then 30
     when 'claim_lanes_max'         then 64
+    when 'claim_marks_max'         then 256
+    when 'marks_looked_max'        then 1024
+    when 'marks_empty_looked_max'  then 10000
+    when 'marks_empty_kept_max'    then 8
     when 'affinity_window_rows'    then 200
     when 'promote_rows_min'        then 100
     when 'hint_seconds_max'        then 1
@@ -30,8 +39,14 @@ as $$
     when 'lookup_rounds_max'       then 8
     when 'id_skew_seconds_max'     then 86400
     when 'list_rows_max'           then 1000
+    when 'explain_rows_max'        then 1000
+    when 'sweep_rows_max'          then 10000
+    when 'sweep_pass_seconds'      then 86400
+    when 'partitions_max'          then 16
     when 'concurrency_max'         then 100000
     when 'offer_seconds_max'       then 60
+    when 'park_seconds_max'        then 3600
+    when 'park_slack_seconds'      then 1
     when 'notification_bytes_max'  then 7999
     when 'key_rights_max'          then 100
     when 'event_kinds_max'         then 32

@@ -23,17 +23,11 @@ declare
   v_over     text[] := '{}';
   v_behind   integer[] := '{}';
   v_gave_way boolean := false;
-  -- The subscriptions that have unread events in a partition.
-  v_lost     constant text := 'select coalesce(array_agg(s.subscription_id), ''{}'')
-     from tenure.subscriptions s
-    where ($1 is null or s.subscription_id = any ($1))
-      and exists (select from tenure.%I e where e.tenant_id = s.tenant_id
-                     and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq)
-                     and tenure.is_kind_of(e.kind, s.event_kinds))';
   v_found    integer[];
   v_part     record;
   v_table    text;
   v_new      text;
+  v_command  text;
   v_bound    timestamptz;
 begin
   if p_table is not null then
@@ -64,7 +58,7 @@ begin
           continue;
         end if;
       elsif v_part.table_name = 'events' then
-        execute format(v_lost, v_part.name) into v_found using null::integer[];
+        execute tenure.unread_query(v_part.name) into v_found using null::integer[];
         v_behind := v_behind || v_found;
       end if;
       v_over := v_over || v_part.name;
@@ -95,19 +89,10 @@ begin
       loop
         v_bound := tenure.partition_split_at(v_table, v_now, v_days);
         exit when v_bound is null;
-        select p.name, tenure.partition_bound(v_table, p.lower_at) as lower,
-               tenure.partition_bound(v_table, v_bound) as upper
-          into v_part from tenure.partition_list(v_table) p where p.upper_at = 'infinity';
         v_new := v_table || '_p' || to_char(v_bound at time zone 'UTC', 'YYYYMMDD');
-        execute format('alter table tenure.%I detach partition tenure.%I', v_table, v_part.name);
-        execute format('alter table tenure.%I attach partition tenure.%I for values from (%s) to (%s)',
-          v_table, v_part.name, v_part.lower, v_part.upper);
-        execute format('create table tenure.%I partition of tenure.%I for values from (%s) to (maxvalue)',
-          v_new, v_table, v_part.upper);
-        execute format('alter table tenure.%I enable row level security', v_new);
-        if v_table <> 'jobs' then
-          execute format('alter table tenure.%I set (autovacuum_vacuum_insert_scale_factor = 0.5)', v_new);
-        end if;
+        foreach v_command in array tenure.partition_split(v_table, v_bound, v_new) loop
+          execute v_command;
+        end loop;
         v_made := v_made || v_new;
       end loop;
     end loop;
@@ -115,7 +100,7 @@ begin
     -- 4. Behind. A subscription that has not read the partition loses its events: subscription.lost.
     foreach v_new in array v_over loop
       if v_new ^@ 'events' and v_behind <> '{}' then
-        execute format(v_lost, v_new) into v_found using v_behind;
+        execute tenure.unread_query(v_new) into v_found using v_behind;
         perform tenure.emit(v_now, s.tenant_id, 'subscription.lost', 'retention', null, s.name,
                   jsonb_build_object('partition', v_new, 'until', p.upper_at))
            from tenure.subscriptions s, tenure.partition_list('events') p
@@ -137,6 +122,44 @@ begin
   return jsonb_build_object(
     'made', v_made, 'dropped', v_dropped, 'waiting', v_waiting, 'gave_way', v_gave_way);
 end
+$$;
+
+-- The query for the subscriptions (of those in $1; null: of all) that have unread events in a partition.
+create or replace function tenure.unread_query(p_partition text) returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select format(
+    'select coalesce(array_agg(s.subscription_id), ''{}'')
+       from tenure.subscriptions s
+      where ($1 is null or s.subscription_id = any ($1))
+        and exists (
+          select from tenure.%I e
+           where e.tenant_id = s.tenant_id
+             and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq)
+             and tenure.is_kind_of(e.kind, s.event_kinds))',
+    p_partition)
+$$;
+
+-- The commands that end the open-ended last partition of a table at p_bound and make a new one behind it.
+create or replace function tenure.partition_split(p_table text, p_bound timestamptz, p_new text)
+returns text[]
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  select array[
+           format('alter table tenure.%I detach partition tenure.%I', p_table, p.name),
+           format('alter table tenure.%I attach partition tenure.%I for values from (%s) to (%s)',
+             p_table, p.name, tenure.partition_bound(p_table, p.lower_at), b.upper),
+           format('create table tenure.%I partition of tenure.%I for values from (%s) to (maxvalue)',
+             p_new, p_table, b.upper),
+           format('alter table tenure.%I enable row level security', p_new)]
+         || case when p_table <> 'jobs' then array[
+           format('alter table tenure.%I set (autovacuum_vacuum_insert_scale_factor = 0.5)', p_new)]
+         end
+    from tenure.partition_list(p_table) p
+    cross join (select tenure.partition_bound(p_table, p_bound) as upper) b
+   where p.upper_at = 'infinity'
 $$;
 
 -- The partitions of these tables whose time is over. Attempts have no period of their own: they go when no
@@ -181,7 +204,7 @@ as $$
     -- Beyond every existing row, even those whose id comes from a caller's own clock.
     cross join (
       select date_trunc('day', p_now, 'UTC') + make_interval(days => greatest(p_days, 2)) as earliest) b
-   where p.upper_at = 'infinity' and p.total < 16
+   where p.upper_at = 'infinity' and p.total < tenure.limit_of('partitions_max')
 $$;
 
 -- Whether a job of this range of time is not cleaned yet, or is a step whose runs its execution would lose.

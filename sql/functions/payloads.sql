@@ -213,6 +213,7 @@ language sql immutable parallel safe
 as $$
   select exists (
     select from jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n (value)
+     -- pinned order: see sql/README.md
      cross join lateral (select n.value::numeric as number offset 0) x
      where scale(x.number) > 2 * tenure.limit_of('number_exponent_max')
         or abs(x.number) >= power(10::numeric, tenure.limit_of('number_exponent_max') + 1))

@@ -32,7 +32,7 @@ $$;
 
 -- The lanes that a claim over every kind may take from: those of the best ranks, at most claim_lanes_max.
 -- Within a rank the lanes after p_lane_after, or after a random place, come first, so that all have their
--- turn; lanes that are paused or at their limit are skipped, up to four times claim_lanes_max. Before that,
+-- turn; lanes that are paused or at their limit are skipped, up to claim_marks_max of a rank. Before that,
 -- due jobs are moved to ready, oldest first, at most p_rows_max. If nothing can be claimed, returns any one
 -- lane of the caller.
 create or replace function tenure.claim_marked(
@@ -41,6 +41,7 @@ create or replace function tenure.claim_marked(
 returns integer[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -85,6 +86,7 @@ create or replace function tenure.tenant_promote(p_tenant_id integer, p_now time
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -123,6 +125,7 @@ create or replace function tenure.marked_lanes(
 returns integer[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
@@ -141,8 +144,10 @@ declare
   v_lane   record;
 begin
   while cardinality(v_lanes) < v_most
-        and v_looked < case when v_lanes = '{}' then 10 * tenure.limit_of('batch_rows_max')
-                         else 16 * v_most end loop
+        and v_looked < case
+          when v_lanes = '{}' then tenure.limit_of('marks_empty_looked_max')
+          else tenure.limit_of('marks_looked_max')
+        end loop
     select n.rank into v_rank
       from unnest(p_executors) e (name)
       cross join lateral (
@@ -154,13 +159,13 @@ begin
      order by n.rank
      limit 1;
     exit when v_rank is null or v_rank > p_last;
-    v_full := v_looked + 4 * v_most;
+    v_full := v_looked + tenure.limit_of('claim_marks_max');
     for v_mark in
       select w.mark_id, w.lane
         from unnest(p_executors) e (name)
         cross join lateral tenure.marks_from(p_tenant_id, e.name, v_rank::smallint, p_lane_after) w
        order by w.turn, w.lane
-       limit 4 * v_most
+       limit tenure.limit_of('claim_marks_max')
     loop
       v_looked := v_looked + 1;
       select k.paused_at is not null as paused, k.concurrency_max as most, l.kind,
@@ -191,7 +196,7 @@ begin
       v_rank := v_rank - 1;
     end if;
   end loop;
-  if cardinality(v_empty) > 8 then
+  if cardinality(v_empty) > tenure.limit_of('marks_empty_kept_max') then
     perform tenure.marks_retire(v_empty);
   end if;
   return v_lanes;
@@ -209,6 +214,7 @@ as $$
        from tenure.ready_marks n
       where n.mark_id = any (p_ids)
         and coalesce(n.retired_in, '0') = '0'
+        -- pinned order: see sql/README.md
         and not exists (select from tenure.ready r where r.lane = n.lane and r.rank = n.rank offset 0)
         for update skip locked)
 $$;
@@ -220,13 +226,14 @@ create or replace function tenure.marks_from(
 returns table (mark_id bigint, lane integer, turn integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_most  integer := 4 * tenure.limit_of('claim_lanes_max');
+  v_most  integer := tenure.limit_of('claim_marks_max');
   v_first integer;
   v_last  integer;
   v_after integer := p_lane_after;
@@ -270,6 +277,7 @@ $$;
 create or replace function tenure.ready_marks_tidy(p_tenants integer[], p_limit integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
@@ -321,7 +329,7 @@ begin
        set retired_in = null,
            unused_from = null
      where m.mark_id = any (v_ids)
-       -- Offset 0: one look-up per mark, whatever the statistics say; here and below.
+       -- pinned order: see sql/README.md
        and exists (select from tenure.ready r where r.lane = m.lane and r.rank = m.rank offset 0)
        and not exists (
          select from tenure.ready_marks n
@@ -368,6 +376,7 @@ as $$
        and (m.unused_from is null
             or m.unused_from <= pg_snapshot_xmin(pg_current_snapshot())
             or m.unused_from > pg_snapshot_xmax(pg_current_snapshot())
+            -- pinned order: see sql/README.md
             or exists (select from tenure.ready r where r.lane = m.lane and r.rank = m.rank offset 0))
        for update skip locked)
 $$;
@@ -392,6 +401,7 @@ $$;
 create or replace function tenure.ready_marks_mend() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 as $$
 declare
@@ -424,6 +434,7 @@ begin
           select from tenure.ready_marks o
            where o.tenant_id = n.tenant_id and o.executor = n.executor and o.rank = n.rank
              and o.lane = n.lane and o.retired_in is null and o.mark_id < n.mark_id
+          -- pinned order: see sql/README.md
           offset 0)
       limit tenure.limit_of('batch_rows_max')
         for update skip locked);

@@ -5,8 +5,7 @@ use std::time::Duration;
 /// The exponent stops growing here: from the eleventh attempt on the delay stays the same.
 pub const BACKOFF_EXPONENT_MAX: u32 = 10;
 
-/// No job waits longer than seven days for its retry, however large its base.
-pub const BACKOFF_SECONDS_MAX: i64 = 7 * 24 * 60 * 60;
+pub use crate::limits::BACKOFF_SECONDS_MAX;
 
 /// Jitter adds at most this share of the delay.
 pub const JITTER_PERCENT_MAX: u8 = 100;

@@ -51,8 +51,37 @@ limits! {
     ATTEMPTS_MAX: i32 = 1000, "attempts_max";
     /// How far ahead a job may be scheduled; below the tombstone period, so that its partition outlives it.
     SCHEDULE_AHEAD_DAYS_MAX: i64 = 30, "schedule_ahead_days_max";
+    /// No job waits longer than seven days for its retry, however large its base.
+    BACKOFF_SECONDS_MAX: i64 = 604_800, "backoff_seconds_max";
+    /// The longest delay before the second attempt that a kind's policy may set: one day.
+    BACKOFF_BASE_SECONDS_MAX: i64 = 86_400, "backoff_base_seconds_max";
+    /// The most renewals of a lease that a kind's policy may allow.
+    RENEWALS_MAX: i64 = 1_000_000, "renewals_max";
+    /// The longest run that a kind's policy may allow: 30 days.
+    RUN_TIMEOUT_SECONDS_MAX: i64 = 2_592_000, "run_timeout_seconds_max";
+    /// The shortest time for which a kind's policy may keep ended jobs.
+    RETENTION_SECONDS_MIN: i64 = 60, "retention_seconds_min";
+    /// The longest time for which a kind's policy may keep ended jobs: ten years.
+    RETENTION_SECONDS_MAX: i64 = 315_360_000, "retention_seconds_max";
     /// Lanes that one claim peeks at.
     CLAIM_LANES_MAX: usize = 64, "claim_lanes_max";
+    /// Marks of one rank and executor that a claim over every kind reads.
+    CLAIM_MARKS_MAX: usize = 256, "claim_marks_max";
+    /// Marks that a claim over every kind looks at once it has found a lane.
+    MARKS_LOOKED_MAX: usize = 1024, "marks_looked_max";
+    /// Marks that a claim over every kind looks at while it has found no lane.
+    MARKS_EMPTY_LOOKED_MAX: usize = 10_000, "marks_empty_looked_max";
+    /// Marks of empty pairs that a claim over every kind leaves as they are; it retires them when there are more.
+    MARKS_EMPTY_KEPT_MAX: usize = 8, "marks_empty_kept_max";
+    /// Jobs that a claim promotes or ends as late at least, however few it asks for.
+    PROMOTE_ROWS_MIN: usize = 100, "promote_rows_min";
+    /// How old a hint of a claim may be.
+    HINT_SECONDS_MAX: i64 = 1, "hint_seconds_max";
+    /// How old a hint may be when the claim looks at nothing but the hint.
+    HINT_ALONE_SECONDS_MAX: i64 = 60, "hint_alone_seconds_max";
+    /// How far out of order a job may come in and still be found by a claim that looks at nothing but the hint, in
+    /// milliseconds.
+    HINT_OVERLAP_MS: i64 = 500, "hint_overlap_ms";
     /// Rows of a lane within which a claim prefers its affinity key.
     AFFINITY_WINDOW_ROWS: usize = 200, "affinity_window_rows";
     /// Rounds in which an operation by id looks for a job that moves, before it answers `busy_try_again`.
@@ -61,10 +90,24 @@ limits! {
     ID_SKEW_SECONDS_MAX: i64 = 86_400, "id_skew_seconds_max";
     /// Rows of one page of a list.
     LIST_ROWS_MAX: usize = 1000, "list_rows_max";
+    /// Jobs ahead of a waiting job that are counted for its explanation.
+    EXPLAIN_ROWS_MAX: usize = 1000, "explain_rows_max";
+    /// Jobs that one retention sweep examines.
+    SWEEP_ROWS_MAX: i64 = 10_000, "sweep_rows_max";
+    /// How long after its last start the retention sweep begins again from the front: one day.
+    SWEEP_PASS_SECONDS: i64 = 86_400, "sweep_pass_seconds";
+    /// Partitions of one table.
+    PARTITIONS_MAX: i64 = 16, "partitions_max";
     /// The largest limit on held jobs of one kind.
     CONCURRENCY_MAX: i64 = 100_000, "concurrency_max";
     /// How long an idle worker's offer of a slot may stand.
     OFFER_SECONDS_MAX: i64 = 60, "offer_seconds_max";
+    /// How long an idle worker may listen without parking anew.
+    PARK_SECONDS_MAX: i64 = 3600, "park_seconds_max";
+    /// A park that ends this much earlier than another is not written anew.
+    PARK_SLACK_SECONDS: i64 = 1, "park_slack_seconds";
+    /// Bytes of a notification, PostgreSQL's own limit.
+    NOTIFICATION_BYTES_MAX: usize = 7999, "notification_bytes_max";
     /// Roles, kinds or executors of one API key.
     KEY_RIGHTS_MAX: i64 = 100, "key_rights_max";
     /// Kinds of events that one subscription names.

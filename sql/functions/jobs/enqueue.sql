@@ -30,6 +30,7 @@ create or replace function tenure.job_enqueue_many(
 returns table (ordinal integer, job_id uuid, duplicate boolean, state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -132,6 +133,7 @@ create or replace function tenure.job_enqueue_plain(
   out job_id uuid, out duplicate boolean, out state text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -8,6 +8,7 @@ create or replace function tenure.enqueue_batch(
   out ids uuid[], out hashes uuid[], out unmade uuid[])
 language plpgsql
 set jit = off
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan

@@ -7,6 +7,7 @@ returns table (job_id uuid, status text, started_at timestamptz, run_until times
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 as $$
 declare
@@ -135,6 +136,7 @@ returns table (job_id uuid, status text, leased_until timestamptz, cancel_reason
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 as $$
 declare

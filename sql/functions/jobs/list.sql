@@ -58,6 +58,7 @@ begin
                  and j.job_id < v_to
                order by j.job_id desc
                limit p_limit) j
+        -- pinned order: see sql/README.md
         cross join lateral (select tenure.job_show(j.job_id) as job offset 0) x;
     return;
   end if;

@@ -36,7 +36,7 @@ declare
   v_lanes  integer[];
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
-  perform tenure.check_number('The time of a park', p_seconds, 1, 3600);
+  perform tenure.check_number('The time of a park', p_seconds, 1, tenure.limit_of('park_seconds_max'));
   v_until := tenure.now() + make_interval(secs => p_seconds);
   select coalesce(c.lanes, '{}')
     into v_lanes
@@ -47,7 +47,8 @@ begin
      select k.lane
        from tenure.lanes k
       where k.lane = any (v_lanes)
-        and (k.parked_until is null or k.parked_until < v_until - interval '1 second')
+        and (k.parked_until is null or k.parked_until
+          < v_until - make_interval(secs => tenure.limit_of('park_slack_seconds')))
       order by k.lane
         for no key update skip locked);
   -- A lane whose row another session has locked is left out, unless it is parked on for half that time

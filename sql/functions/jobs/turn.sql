@@ -46,6 +46,7 @@ returns table (
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan

@@ -10,6 +10,7 @@ create or replace function tenure.metrics(p_after text default null) returns jso
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$

@@ -13,6 +13,7 @@ returns table (
   list_max integer)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 as $$
 declare
@@ -74,6 +75,7 @@ $$;
 create or replace function tenure.schedule_advance(p_plans jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 set jit = off
 as $$

@@ -29,6 +29,7 @@ $$;
 -- slot are ignored. Functions that end jobs call it where lanes.planned is true.
 create or replace function tenure.slots_end(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
 language plpgsql
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 as $$
 declare

@@ -56,6 +56,7 @@ create or replace function tenure.schedule_slots(
 returns setof tenure.slot_row
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set plan_cache_mode = force_custom_plan
 as $$
 declare

@@ -5,6 +5,7 @@
 create or replace function tenure.slot_sweep(p_limit integer default 1000) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+-- pinned order: see sql/README.md
 set enable_seqscan = off
 as $$
 declare

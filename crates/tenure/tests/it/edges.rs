@@ -221,13 +221,10 @@ async fn partitions_are_made_across_a_change_to_summer_time() {
 async fn the_reaper_asks_for_a_hashed_join_and_leaves_no_setting_behind() {
     let db = Db::open().await;
     let c = db.client().await;
-    let source: String = get(
-        &c,
-        "select prosrc from pg_proc where oid = 'tenure.job_reap'::regproc",
-        &[],
-    )
-    .await;
-    assert!(source.contains("set_config('enable_nestloop', 'off', true)"));
+    for part in ["tenure.reap_expired", "tenure.reap_overdue"] {
+        let hashed = "select 'enable_nestloop=off' = any (proconfig) from pg_proc where oid = $1::text::regproc";
+        assert!(get::<bool>(&c, hashed, &[&part]).await, "{part}");
+    }
     for own in ["on", "off"] {
         run(
             &c,

@@ -143,7 +143,7 @@ async fn the_readme_lists_every_reason() {
     let c = db.client().await;
     let source: String = rows(
         &c,
-        "select prosrc from pg_proc where oid = 'tenure.job_explain'::regproc",
+        "select string_agg(prosrc, ' ') from pg_proc where pronamespace = 'tenure'::regnamespace and proname ~ '^explain_'",
         &[],
     )
     .await[0]
