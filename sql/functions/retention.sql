@@ -164,7 +164,7 @@ begin
            (row_number() over (partition by e.tenant_id, e.lane order by e.job_id) - 1)
              / tenure.limit_of('batch_rows_max') as page
       from emptied e
-  ), told as (
+  ), recorded as (
     insert into tenure.events (at, tenant_id, lane, kind, actor, job_ids)
     select p_now, n.tenant_id, n.lane, 'job.cleaned', 'retention', array_agg(n.job_id)
       from numbered n

@@ -50,6 +50,13 @@ create type tenure.end_batch as (
   delay_seconds  integer[]
 );
 
+-- The error of a run that failed.
+create type tenure.run_error as (
+  code    text,
+  class   text,
+  message text
+);
+
 -- What tenure.runs_take did with a batch of ends: the runs that succeeded (with the token of each), the ends
 -- that are still to be settled, and per token and lane the number of runs that ended.
 create type tenure.batch_taken as (

@@ -91,7 +91,7 @@ begin
     select array_agg(g.job_id) as job_ids, array_agg(g.run) as runs, count(*)::integer as ended,
            bool_or(g.limited) as limited
       from gone g
-  ), told as (
+  ), recorded as (
     insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count)
     select (select i.epoch from tenure.installation i), p_now, p_caller.tenant_id, v_lease.lane,
            'job.succeeded', p_caller.principal, b.job_ids, b.runs, b.ended
@@ -272,7 +272,7 @@ begin
     select k.lane, array_agg(k.job_id) as job_ids, array_agg(k.run) as runs, array_agg(k.token) as tokens
       from kept k
      group by k.lane
-  ), told as (
+  ), recorded as (
     insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count)
     select (select i.epoch from tenure.installation i), p_now, p_caller.tenant_id, d.lane, 'job.succeeded',
            p_caller.principal, d.job_ids, d.runs, cardinality(d.job_ids)

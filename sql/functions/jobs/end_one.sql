@@ -4,8 +4,7 @@
 -- Ends one run, or refuses. A run that had already ended is answered with its recorded state.
 create or replace function tenure.job_end_one(
   p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb default null, p_result_ref text default null,
-  p_error_code text default null, p_error_class text default null, p_error_message text default null,
-  p_delay_seconds integer default null) returns jsonb
+  p_error tenure.run_error default null, p_delay_seconds integer default null) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -14,7 +13,7 @@ declare
 begin
   select e.* into v_end
     from tenure.job_end_many(array[p_job_id], array[p_token], array[p_outcome], array[p_result],
-      array[p_result_ref], array[p_error_code], array[p_error_class], array[p_error_message],
+      array[p_result_ref], array[p_error.code], array[p_error.class], array[p_error.message],
       array[p_delay_seconds]) e;
   case v_end.status
     when 'ended' then null;
@@ -77,16 +76,14 @@ as $$
       when 'permanent' then 'failed_permanently'
       else p_permanence
     end,
-    null, null, p_code, p_class, p_message, p_retry_seconds)
+    p_error => (p_code, p_class, p_message)::tenure.run_error, p_delay_seconds => p_retry_seconds)
 $$;
 
 -- Puts a started job aside for p_seconds, or refuses.
 create or replace function tenure.job_snooze(p_job_id uuid, p_token uuid, p_seconds integer) returns jsonb
 language sql security definer
 set search_path = pg_catalog, pg_temp
-as $$
-  select tenure.job_end_one(p_job_id, p_token, 'snoozed', null, null, null, null, null, p_seconds)
-$$;
+as $$ select tenure.job_end_one(p_job_id, p_token, 'snoozed', p_delay_seconds => p_seconds) $$;
 
 -- Gives a job back without finishing it, or refuses.
 create or replace function tenure.job_release(p_job_id uuid, p_token uuid) returns jsonb

@@ -135,7 +135,7 @@ begin
           when l.leased_at = excluded.leased_at then l.held + excluded.held
           else tenure.refuse_token()
         end
-    ), told as (
+    ), recorded as (
       insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count, data)
       select (select i.epoch from tenure.installation i), p_now, p_caller.tenant_id, p_pick.lane, m.kind,
              p_caller.principal, b.job_ids, b.runs, b.held, jsonb_build_object('worker', p_claim.worker)
