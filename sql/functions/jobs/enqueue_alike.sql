@@ -9,55 +9,63 @@ as $$
     || p_tail)::uuid
 $$;
 
--- Gives each of these jobs its id and the hash of its key, in one pass, and refuses the first invalid one.
--- What raises no doubt in that pass is not checked further.
-create or replace function tenure.accept_alike(
-  p_tenant_id integer, p_now timestamptz, p_like tenure.new_job, p_rows integer, p_payloads json[],
-  p_keys text[], out ids uuid[], out hashes uuid[])
+-- Makes the missing lane of a kind and returns it with the policy. Refuses a kind that is governed, or that
+-- has no policy in strict mode.
+create or replace function tenure.alike_lane(p_caller tenure.caller_identity, p_like tenure.new_job)
+returns record
 language plpgsql
 as $$
 declare
-  v_micros bigint := (extract(epoch from p_now) * 1000000)::bigint;
-  v_tail   text := substr(gen_random_uuid()::text, 19);
-  v_scope  text;
-  v_text   text;
-  v_doubt  boolean;
-  v_row    record;
+  v_lane record;
 begin
-  if p_keys is not null then
-    v_scope := tenure.idempotency_scope(p_tenant_id, p_like.kind);
+  perform tenure.lane_ensure(p_caller, p_like.kind, p_like.executor);
+  select p.* into v_lane from tenure.lane_policy(p_caller.tenant_id, p_like.kind, p_like.executor) p;
+  if v_lane.lane is null or v_lane.only_by_plan then
+    perform tenure.refuse('busy_try_again', 'The policy of the kind changed meanwhile.',
+      'Its executor, and so its lane, is another one now, or only plans may make its jobs.',
+      'Enqueue again.');
   end if;
-  -- For a single job, starting up the statement would take longer than all that it does.
-  if p_rows = 1 then
-    v_text := p_payloads[1]::text;
-    ids := array[tenure.batch_id(v_micros, v_tail)];
-    hashes := array[case when p_keys[1] is not null then tenure.idempotency_hash(v_scope, p_keys[1]) end];
-    v_doubt := tenure.may_be_refused(p_payloads[1], v_text, p_keys[1]);
-  else
-    select array_agg(tenure.batch_id(v_micros + t.n, v_tail)),
-           array_agg(case when t.key is not null then tenure.idempotency_hash(v_scope, t.key) end),
-           bool_or(tenure.may_be_refused(t.payload, t.payload_text, t.key)),
-           string_agg(t.payload_text, '')
-      into ids, hashes, v_doubt, v_text
-      from (select s.n, s.payload, s.payload::text as payload_text, s.key
-              from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload,
-                           unnest(p_keys) as key) s
-            offset 0) t;
-  end if;
-  if v_doubt
-     or tenure.may_have_refused_field(p_like, p_now)
-     or (tenure.may_have_forbidden_key(v_text) and not tenure.are_clean(p_payloads))
-     or tenure.may_have_long_number(v_text) then
-    for v_row in
-      select t.n, t.payload, t.key
-        from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload, unnest(p_keys) as key) t
-    loop
-      p_like.payload := v_row.payload;
-      p_like.key := v_row.key;
-      perform tenure.check_job(case when p_rows > 1 then format(' of job %s', v_row.n) else '' end, p_now,
-        p_like);
-    end loop;
-  end if;
+  return v_lane;
+end
+$$;
+
+-- One pass over many jobs: their ids, the hashes of their keys, whether a quick check raises a doubt, and the
+-- text of all payloads.
+create or replace function tenure.alike_pass(
+  p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[],
+  out ids uuid[], out hashes uuid[], out doubt boolean, out payload_text text)
+language plpgsql
+as $$
+begin
+  select array_agg(tenure.batch_id(p_micros + t.n, p_tail)),
+         array_agg(case when t.key is not null then tenure.idempotency_hash(p_scope, t.key) end),
+         bool_or(tenure.may_be_refused(t.payload, t.payload_text, t.key)),
+         string_agg(t.payload_text, '')
+    into ids, hashes, doubt, payload_text
+    from (select s.n, s.payload, s.payload::text as payload_text, s.key
+            from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload,
+                         unnest(p_keys) as key) s
+          offset 0) t;
+end
+$$;
+
+-- Refuses the first invalid one of these jobs. Called only when a quick check has raised a doubt.
+create or replace function tenure.check_alike(
+  p_now timestamptz, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[]) returns void
+language plpgsql
+as $$
+declare
+  v_row record;
+begin
+  for v_row in
+    select t.n, t.payload, t.key
+      from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload, unnest(p_keys) as key) t
+  loop
+    p_like.payload := v_row.payload;
+    p_like.key := v_row.key;
+    perform tenure.check_job(case when p_rows > 1 then format(' of job %s', v_row.n) else '' end, p_now,
+      p_like);
+  end loop;
 end
 $$;
 
@@ -72,37 +80,43 @@ create or replace function tenure.enqueue_alike(
 language plpgsql
 as $$
 declare
-  v_tenant   integer := p_caller.tenant_id;
-  v_due      timestamptz := greatest(p_like.due_at, p_now);
-  v_rank     integer := -coalesce(p_like.priority, 0);
-  v_trace    text := tenure.traceparent();
-  v_lane     record;
-  v_new      record;
-  v_ids      uuid[];
-  v_payloads json[] := p_payloads;
-  v_keys     text[] := p_keys;
-  v_parked   boolean;
-  v_marked   boolean;
+  v_tenant integer := p_caller.tenant_id;
+  v_scope  text := tenure.idempotency_scope(p_caller.tenant_id, p_like.kind);
+  v_micros bigint := (extract(epoch from p_now) * 1000000)::bigint;
+  v_tail   text := substr(gen_random_uuid()::text, 19);
+  v_due    timestamptz := greatest(p_like.due_at, p_now);
+  v_rank   integer := -coalesce(p_like.priority, 0);
+  v_trace  text := tenure.traceparent();
+  v_lane   record;
+  v_text   text;
+  v_doubt  boolean;
+  v_ids    uuid[];
+  v_parked boolean;
+  v_marked boolean;
 begin
-  for v_round in 1 .. 2 loop
-    select p.* into v_lane from tenure.lane_policy(v_tenant, p_like.kind, p_like.executor) p;
-    exit when v_lane.lane is not null
-      and (v_lane.kind is not null or not p_tuning.strict_kinds)
-      and v_lane.only_by_plan is not true;
-    perform tenure.lane_ensure(p_caller, p_like.kind, p_like.executor);
-  end loop;
-  if v_lane.lane is null or v_lane.only_by_plan then
-    perform tenure.refuse('busy_try_again', 'The policy of the kind changed meanwhile.',
-      'Its executor, and so its lane, is another one now, or only plans may make its jobs.',
-      'Enqueue again.');
+  select p.* into v_lane from tenure.lane_policy(v_tenant, p_like.kind, p_like.executor) p;
+  if v_lane.lane is null or (v_lane.kind is null and p_tuning.strict_kinds) or v_lane.only_by_plan then
+    v_lane := tenure.alike_lane(p_caller, p_like);
   end if;
 
-  v_new := tenure.accept_alike(v_tenant, p_now, p_like, p_rows, p_payloads, p_keys);
-  ids := v_new.ids;
-  hashes := v_new.hashes;
-  if p_caller.executors is not null
-     or p_caller.kinds is not null
-     or p_caller.roles is not null
+  -- What alike_pass does for many. For a single job its statement would take longer than these expressions.
+  if p_rows = 1 then
+    v_text := p_payloads[1]::text;
+    ids := array[tenure.batch_id(v_micros, v_tail)];
+    hashes := array[case when p_keys[1] is not null then tenure.idempotency_hash(v_scope, p_keys[1]) end];
+    v_doubt := tenure.may_be_refused(p_payloads[1], v_text, p_keys[1]);
+  else
+    select a.ids, a.hashes, a.doubt, a.payload_text
+      into ids, hashes, v_doubt, v_text
+      from tenure.alike_pass(v_micros, v_tail, v_scope, p_rows, p_payloads, p_keys) a;
+  end if;
+  if v_doubt
+     or tenure.may_have_refused_field(p_like, p_now)
+     or (tenure.may_have_forbidden_key(v_text) and not tenure.are_clean(p_payloads))
+     or tenure.may_have_long_number(v_text) then
+    perform tenure.check_alike(p_now, p_like, p_rows, p_payloads, p_keys);
+  end if;
+  if num_nonnulls(p_caller.executors, p_caller.kinds, p_caller.roles) > 0
      or not pg_has_role(session_user, 'tenure_producer', 'member') then
     perform tenure.check_enqueue_rights(p_caller, array[v_lane.lane]);
   end if;
@@ -110,14 +124,11 @@ begin
     perform tenure.check_relatives(v_tenant, ids, hashes, array[p_like]);
   end if;
 
-  unmade := '{}';
-  if p_keys is not null then
-    unmade := tenure.idempotency_take(ids, hashes);
-  end if;
+  unmade := case when p_keys is null then '{}' else tenure.idempotency_take(ids, hashes) end;
   v_ids := ids;
   if unmade <> '{}' then
     select array_agg(t.id), array_agg(t.payload), array_agg(t.key)
-      into v_ids, v_payloads, v_keys
+      into v_ids, p_payloads, p_keys
       from unnest(ids, p_payloads, p_keys) t (id, payload, key)
      where t.id <> all (unmade);
     if v_ids is null then
@@ -145,7 +156,7 @@ begin
          p_like.run_id, coalesce(p_like.source_system, 'tenure'), p_caller.principal, p_like.on_behalf_of,
          p_now, v_trace
     -- unnest in the select list, not in from: rows come one by one and are not stored in between.
-    from (select unnest(v_ids) as id, unnest(v_payloads) as payload, unnest(v_keys) as key) t;
+    from (select unnest(v_ids) as id, unnest(p_payloads) as payload, unnest(p_keys) as key) t;
   insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, on_behalf_of, job_ids, job_count)
   values ((select i.epoch from tenure.installation i), p_now, v_tenant, v_lane.lane, 'job.enqueued',
     p_caller.principal, p_like.on_behalf_of, v_ids, cardinality(v_ids))
@@ -157,17 +168,21 @@ begin
             current_setting('transaction_isolation') = 'read committed'
               and exists (
                 select from tenure.ready_marks m
-                 where m.tenant_id = v_tenant
-                   and m.executor = v_lane.executor
-                   and m.lane = v_lane.lane
-                   and m.rank = v_rank
-                   and m.retired_in is null)
+                 where m.tenant_id = v_tenant and m.executor = v_lane.executor and m.lane = v_lane.lane
+                   and m.rank = v_rank and m.retired_in is null)
     into v_parked, v_marked;
+<<<<<<< ours
   if v_parked and p_hand then
     handed := tenure.job_hand(p_caller, p_tuning, (
       v_ids[1], v_lane.lane, p_like.kind, coalesce(v_payloads[1], '{}'), v_keys[1], v_due,
       coalesce(v_lane.attempts_max, p_tuning.attempts_max), v_lane.run_timeout_seconds,
       v_lane.renewals_max)::tenure.handed_job);
+=======
+  if v_parked and p_hand and p_tuning.worker_open and p_tuning.notify_open then
+    handed := tenure.job_hand(p_caller, v_lane.lane, v_ids[1], p_like.kind, coalesce(p_payloads[1], '{}'),
+      p_keys[1], v_due, coalesce(v_lane.attempts_max, p_tuning.attempts_max),
+      v_lane.run_timeout_seconds, v_lane.renewals_max);
+>>>>>>> theirs
   end if;
   if handed then
     return;
