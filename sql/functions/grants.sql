@@ -50,8 +50,8 @@ to
   tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer,
   tenure_worker, tenure_viewer;
 grant select (job_id, tenant_id, lane, kind, executor, event_domain, priority, due, deadline_at, attempts_max,
-    backoff_base_seconds, backoff_jitter_percent, run_timeout_seconds, renewals_max, on_exhausted,
-    payload_classification, source_ref, target_ref, payload_ref, idempotency_key, affinity_key,
+    backoff_base_seconds, backoff_jitter_percent, lease_seconds, run_timeout_seconds, renewals_max,
+    on_exhausted, payload_classification, source_ref, target_ref, payload_ref, idempotency_key, affinity_key,
     correlation_id, causation_event, parent_job_id, workflow_id, run_id, replay_of, source_system,
     enqueued_by, on_behalf_of, created_at, cleaned_at, traceparent, on_lost, origin)
   on tenure.jobs

@@ -318,8 +318,7 @@ end
 $$;
 
 -- The number of waiting jobs of a governed kind that no plan made, that is, that were enqueued before the
--- kind was governed; counted up to list_rows_max. Steps wait in lanes of their own, which have a shortest
--- lease.
+-- kind was governed; counted up to list_rows_max. Steps wait in lanes of their own.
 create or replace function tenure.kind_unplanned(p_tenant_id integer, p_kind text) returns integer
 language sql stable
 as $$
@@ -329,7 +328,7 @@ as $$
               (select from tenure.ready r where r.lane = l.lane limit tenure.limit_of('list_rows_max'))
               union all
               (select from tenure.delayed d where d.lane = l.lane limit tenure.limit_of('list_rows_max'))) w
-           where l.tenant_id = p_tenant_id and l.kind = p_kind and l.lease_seconds_min = 0
+           where l.tenant_id = p_tenant_id and l.kind = p_kind and not l.stepped
            limit tenure.limit_of('list_rows_max')) x
 $$;
 

@@ -1,5 +1,5 @@
--- Lanes: one queue per tenant, kind, executor and shortest lease. Transactions that could not see each
--- other's lane may have made twins of it; a look-up takes the lowest that it sees.
+-- Lanes: one queue per tenant, kind and executor for plain jobs, and one for steps. Transactions that could
+-- not see each other's lane may have made twins of it; a look-up takes the lowest that it sees.
 
 -- Makes the lane of a kind if it is missing, and returns its number. Surfaces call it in a transaction of its
 -- own before they enqueue into a new lane; a first enqueue makes the lane too.
@@ -74,37 +74,16 @@ as $$
     left join tenure.kinds k on k.tenant_id = p_tenant_id and k.kind = p_kind
    where l.tenant_id = p_tenant_id
      and l.kind = p_kind
-     and l.lease_seconds_min = 0
+     and not l.stepped
      and l.executor = coalesce(p_executor, k.executor, 'external_worker')
    order by l.twin
    limit 1
 $$;
 
--- The shortest lease of the lane for a step that needs a lease of this length. Few values keep the lanes few.
-create or replace function tenure.lease_floor(p_seconds integer) returns integer
-language sql immutable parallel safe
-as $$
-  select case
-    when p_seconds <= 30 then 30
-    when p_seconds <= 60 then 60
-    when p_seconds <= 120 then 120
-    when p_seconds <= 180 then 180
-    when p_seconds <= 360 then 360
-    when p_seconds <= 540 then 540
-    when p_seconds <= 900 then 900
-    when p_seconds <= 1800 then 1800
-    when p_seconds <= 3600 then 3600
-    when p_seconds <= 10800 then 10800
-    when p_seconds <= 28800 then 28800
-    when p_seconds <= 86400 then 86400
-    else 0
-  end
-$$;
-
--- The lane of a kind, made if the caller sees none. p_floor: the shortest lease there, 0 for plain jobs.
+-- The lane of a kind, made if the caller sees none. p_stepped: that of its steps, not of plain jobs.
 create or replace function tenure.lane_ensure(
   p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text default '',
-  p_floor integer default 0) returns integer
+  p_stepped boolean default false) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -115,13 +94,13 @@ begin
   select l.lane into v_lane
     from tenure.lanes l
    where l.tenant_id = p_caller.tenant_id and l.kind = p_kind and l.executor = v_executor
-     and l.lease_seconds_min = p_floor
+     and l.stepped = p_stepped
    order by l.twin
    limit 1;
   if found then
     return v_lane;
   end if;
-  v_lane := tenure.lane_make(p_caller.tenant_id, p_kind, v_executor, p_floor);
+  v_lane := tenure.lane_make(p_caller.tenant_id, p_kind, v_executor, p_stepped);
   if (tenure.tuning(p_caller.tenant_id)).notify_open then
     -- A worker that is parked on another lane of the kind does not know this one: it must look again.
     perform tenure.lane_wake(array(
@@ -139,18 +118,18 @@ $$;
 -- caller's snapshot, the new lane is a twin: an enqueue never waits long for an open
 -- transaction, and no two wait for each other.
 create or replace function tenure.lane_make(
-  p_tenant_id integer, p_kind text, p_executor text, p_floor integer) returns integer
+  p_tenant_id integer, p_kind text, p_executor text, p_stepped boolean) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_lane integer := tenure.lane_try(p_tenant_id, p_kind, p_executor, p_floor);
+  v_lane integer := tenure.lane_try(p_tenant_id, p_kind, p_executor, p_stepped);
 begin
   if v_lane is null then
     v_lane := nextval('tenure.lanes_lane_seq');
-    insert into tenure.lanes (lane, tenant_id, kind, executor, lease_seconds_min, stepped, timed, twin)
+    insert into tenure.lanes (lane, tenant_id, kind, executor, stepped, timed, twin)
     overriding system value
-    values (v_lane, p_tenant_id, p_kind, p_executor, p_floor, p_floor > 0, p_floor > 0, v_lane);
+    values (v_lane, p_tenant_id, p_kind, p_executor, p_stepped, p_stepped, v_lane);
   end if;
   return v_lane;
 end
@@ -158,7 +137,7 @@ $$;
 
 -- Makes the lane that all use, or returns the one made meanwhile; null if it cannot tell within 100 ms.
 create or replace function tenure.lane_try(
-  p_tenant_id integer, p_kind text, p_executor text, p_floor integer) returns integer
+  p_tenant_id integer, p_kind text, p_executor text, p_stepped boolean) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '100ms'
@@ -166,15 +145,15 @@ as $$
 declare
   v_lane integer;
 begin
-  insert into tenure.lanes (tenant_id, kind, executor, lease_seconds_min, stepped, timed)
-  values (p_tenant_id, p_kind, p_executor, p_floor, p_floor > 0, p_floor > 0)
+  insert into tenure.lanes (tenant_id, kind, executor, stepped, timed)
+  values (p_tenant_id, p_kind, p_executor, p_stepped, p_stepped)
   on conflict do nothing
   returning lane into v_lane;
   if v_lane is null then
     select l.lane into v_lane
       from tenure.lanes l
      where l.tenant_id = p_tenant_id and l.kind = p_kind and l.executor = p_executor
-       and l.lease_seconds_min = p_floor
+       and l.stepped = p_stepped
      order by l.twin
      limit 1;
   end if;
@@ -195,22 +174,23 @@ declare
 begin
   for v_row in
     select distinct j.kind, coalesce(j.executor, k.executor, 'external_worker') as executor,
-           coalesce(j.lease_seconds, 0) as floor
-      from (select distinct j.kind, j.executor, j.lease_seconds from unnest(p_jobs) j) j
+           j.stepped
+      from (select distinct j.kind, j.executor, j.lease_seconds is not null as stepped
+              from unnest(p_jobs) j) j
       left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = j.kind
       left join tenure.lanes l
         on l.tenant_id = p_caller.tenant_id and l.kind = j.kind
-       and l.lease_seconds_min = coalesce(j.lease_seconds, 0)
+       and l.stepped = j.stepped
        and l.executor = coalesce(j.executor, k.executor, 'external_worker')
      where l.lane is null or (p_tuning.strict_kinds and k.kind is null)
         or (k.only_by_plan and p_caller.scope is distinct from 'execution')
      order by 1, 2, 3
   loop
-    perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor, p_floor => v_row.floor);
+    perform tenure.lane_ensure(p_caller, v_row.kind, v_row.executor, p_stepped => v_row.stepped);
   end loop;
   select array_agg(l.lane order by p.place) into v_lanes
     from (select j.kind, coalesce(j.executor, k.executor, 'external_worker') as executor,
-                 coalesce(j.lease_seconds, 0) as floor, array_agg(j.ordinality) as places
+                 j.lease_seconds is not null as stepped, array_agg(j.ordinality) as places
             from unnest(p_jobs) with ordinality j
             left join tenure.kinds k on k.tenant_id = p_caller.tenant_id and k.kind = j.kind
            group by 1, 2, 3) u
@@ -218,7 +198,7 @@ begin
       select l.lane
         from tenure.lanes l
        where l.tenant_id = p_caller.tenant_id and l.kind = u.kind and l.executor = u.executor
-         and l.lease_seconds_min = u.floor
+         and l.stepped = u.stepped
        order by l.twin
        limit 1) l
     cross join unnest(u.places) p (place);

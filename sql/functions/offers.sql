@@ -41,7 +41,7 @@ begin
              where t.most is null
                -- The jobs of steps are not handed over.
                and not exists (
-                 select from tenure.lanes n where n.lane = t.lane and n.lease_seconds_min > 0)
+                 select from tenure.lanes n where n.lane = t.lane and n.stepped)
                and not exists (
                  select from tenure.offers s
                   where s.lane = t.lane and s.channel = p_channel and s.until > v_now)) x

@@ -2,24 +2,23 @@
 -- worker. Row-level security is not forced on the owner, whose functions filter by tenant themselves.
 
 create table tenure.lanes (
-  lane              integer     generated always as identity primary key,
-  tenant_id         integer     not null references tenure.tenants,
-  kind              text        not null
-                                check (kind ~ '\S' and length(kind) <= 200 and kind !~ '[[:cntrl:]]'),
-  executor          text        not null references tenure.executors (name),
-  lease_seconds_min integer     not null default 0 check (lease_seconds_min between 0 and 86400),
-  twin              integer     not null default 0 check (twin >= 0),
-  parked_until      timestamptz,
-  timed             boolean     not null default false,
-  planned           boolean     not null default false,
-  stepped           boolean     not null default false,
-  constraint lanes_key unique (tenant_id, kind, executor, lease_seconds_min, twin)
+  lane         integer     generated always as identity primary key,
+  tenant_id    integer     not null references tenure.tenants,
+  kind         text        not null
+                           check (kind ~ '\S' and length(kind) <= 200 and kind !~ '[[:cntrl:]]'),
+  executor     text        not null references tenure.executors (name),
+  stepped      boolean     not null default false,
+  twin         integer     not null default 0 check (twin >= 0),
+  parked_until timestamptz,
+  timed        boolean     not null default false,
+  planned      boolean     not null default false,
+  constraint lanes_key unique (tenant_id, kind, executor, stepped, twin)
 ) with (fillfactor = 70);
 create index lanes_executor on tenure.lanes (executor);
 comment on table tenure.lanes is
-  'The queue of a tenant, kind, executor and shortest lease.';
-comment on column tenure.lanes.lease_seconds_min is
-  'The shortest lease here (for steps: tenure.lease_floor). 0: plain jobs, whose lease the kind decides.';
+  'The queue of a tenant, kind and executor: one for plain jobs, one for the jobs of steps.';
+comment on column tenure.lanes.stepped is
+  'Whether it is the lane of steps: a claim and an end do more with each of them than with a plain job.';
 comment on column tenure.lanes.twin is
   '0, or the number of the lane: made by a transaction that could not see another lane of the same key.';
 comment on column tenure.lanes.parked_until is
@@ -29,8 +28,6 @@ comment on column tenure.lanes.timed is
   'then.';
 comment on column tenure.lanes.planned is
   'Whether the job of a slot was ever enqueued here. The end of a job looks for its slot only then.';
-comment on column tenure.lanes.stepped is
-  'Whether the job of a step was ever enqueued here. The end of a job looks for its step only then.';
 alter table tenure.lanes enable row level security;
 create policy own_tenant on tenure.lanes
   using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()))

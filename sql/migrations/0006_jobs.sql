@@ -19,6 +19,7 @@ create table tenure.jobs (
   attempts_max           smallint    not null,
   backoff_base_seconds   integer     not null,
   backoff_jitter_percent smallint    not null,
+  lease_seconds          integer,
   run_timeout_seconds    integer,
   renewals_max           integer,
   on_exhausted           text        not null,
@@ -53,6 +54,8 @@ create index jobs_workflow_id on tenure.jobs (workflow_id) where workflow_id is 
 create index jobs_parent_job_id on tenure.jobs (parent_job_id) where parent_job_id is not null;
 comment on table tenure.jobs is
   'A job as it was enqueued, with the policy that applies to it. Only the retention sweep changes it.';
+comment on column tenure.jobs.lease_seconds is
+  'The lease that the job of a step needs. Null: a plain job, which has the lease of its kind.';
 comment on column tenure.jobs.on_lost is
   'What follows when the lease ran out or the run timed out. Null: another attempt. fail: it has failed.';
 comment on column tenure.jobs.payload is

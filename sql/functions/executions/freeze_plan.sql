@@ -62,8 +62,8 @@ $$;
 
 -- Refuses a plan whose kinds or executors are unknown here, or outside the kinds that its submitter is bound
 -- to. Submitting does not need the right to enqueue: governed kinds exist for plans. The jobs of steps wait
--- in lanes of their own, created when they are dispatched, because a step needs a lease of some length and
--- plain jobs of the kind keep theirs.
+-- in a lane of their own, created when they are dispatched, so that a claim of plain jobs need not ask which
+-- of them are steps.
 create or replace function tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) returns void
 language plpgsql
 as $$

@@ -29,13 +29,8 @@ begin
            v_terms.stepped, v_terms.more
       from (
         select l.lane,
-               -- Steps have the lease of their policy, whatever the worker asks for.
-               least(
-                 case
-                   when l.lease_seconds_min > 0 then l.lease_seconds_min
-                   else least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest)
-                 end,
-                 coalesce(k.lease_seconds_max, greatest(v_longest, l.lease_seconds_min))) as lease_seconds,
+               least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest,
+                 k.lease_seconds_max) as lease_seconds,
                k.concurrency_max, l.kind, l.executor, l.stepped,
                (k.paused_at is null or p_also_paused)
                  and (p_executor is null or l.executor = p_executor)
@@ -45,16 +40,16 @@ begin
                     where e.name = l.executor
                       and e.role = 'executor') as fits
           from (
-            select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min, n.stepped
+            select n.lane, n.tenant_id, n.kind, n.executor, n.stepped
               from unnest(p_lanes) u (lane)
               cross join lateral (
-                select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min, n.stepped
+                select n.lane, n.tenant_id, n.kind, n.executor, n.stepped
                   from tenure.lanes n
                  where n.lane = u.lane
                    and n.tenant_id = p_caller.tenant_id
                  limit 1) n
             union all
-            (select n.lane, n.tenant_id, n.kind, n.executor, n.lease_seconds_min, n.stepped
+            (select n.lane, n.tenant_id, n.kind, n.executor, n.stepped
                from tenure.lanes n
               where n.tenant_id = p_caller.tenant_id
                 and p_lanes is null
@@ -74,12 +69,8 @@ begin
          v_terms.stepped
     from (
       select l.lane,
-             least(
-               case
-                 when l.lease_seconds_min > 0 then l.lease_seconds_min
-                 else least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest)
-               end,
-               coalesce(k.lease_seconds_max, greatest(v_longest, l.lease_seconds_min))) as lease_seconds,
+             least(coalesce(p_lease_seconds, k.lease_seconds, p_tuning.lease_seconds), v_longest,
+               k.lease_seconds_max) as lease_seconds,
              k.concurrency_max, l.kind, l.executor, l.stepped
         from tenure.lanes l
         join tenure.executors e on e.name = l.executor and e.role = 'executor'

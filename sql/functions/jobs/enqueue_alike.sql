@@ -171,18 +171,11 @@ begin
                  where m.tenant_id = v_tenant and m.executor = v_lane.executor and m.lane = v_lane.lane
                    and m.rank = v_rank and m.retired_in is null)
     into v_parked, v_marked;
-<<<<<<< ours
   if v_parked and p_hand then
     handed := tenure.job_hand(p_caller, p_tuning, (
-      v_ids[1], v_lane.lane, p_like.kind, coalesce(v_payloads[1], '{}'), v_keys[1], v_due,
+      v_ids[1], v_lane.lane, p_like.kind, coalesce(p_payloads[1], '{}'), p_keys[1], v_due,
       coalesce(v_lane.attempts_max, p_tuning.attempts_max), v_lane.run_timeout_seconds,
       v_lane.renewals_max)::tenure.handed_job);
-=======
-  if v_parked and p_hand and p_tuning.worker_open and p_tuning.notify_open then
-    handed := tenure.job_hand(p_caller, v_lane.lane, v_ids[1], p_like.kind, coalesce(p_payloads[1], '{}'),
-      p_keys[1], v_due, coalesce(v_lane.attempts_max, p_tuning.attempts_max),
-      v_lane.run_timeout_seconds, v_lane.renewals_max);
->>>>>>> theirs
   end if;
   if handed then
     return;

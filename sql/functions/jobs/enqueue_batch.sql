@@ -53,14 +53,16 @@ begin
           and (v_new.timed or p.run_timeout_seconds is not null or p.renewals_max is not null))
   ), made as (
     insert into tenure.jobs as j (job_id, tenant_id, lane, kind, executor, event_domain, priority, due,
-      deadline_at, attempts_max, backoff_base_seconds, backoff_jitter_percent, run_timeout_seconds,
-      renewals_max, on_exhausted, payload_classification, payload, source_ref, target_ref, payload_ref,
-      idempotency_key, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id,
-      replay_of, source_system, enqueued_by, on_behalf_of, created_at, traceparent, on_lost, origin)
+      deadline_at, attempts_max, backoff_base_seconds, backoff_jitter_percent, lease_seconds,
+      run_timeout_seconds, renewals_max, on_exhausted, payload_classification, payload, source_ref,
+      target_ref, payload_ref, idempotency_key, affinity_key, correlation_id, causation_event,
+      parent_job_id, workflow_id, run_id, replay_of, source_system, enqueued_by, on_behalf_of, created_at,
+      traceparent, on_lost, origin)
     select ids[n.ordinality], v_tenant, p.lane, n.kind, p.executor, coalesce(n.event_domain, p.event_domain),
            coalesce(n.priority, 0), greatest(n.due_at, p_now), n.deadline_at,
            coalesce(n.attempts_max, p.attempts_max), coalesce(n.backoff_base_seconds, p.backoff_base_seconds),
-           p.backoff_jitter_percent, coalesce(n.run_timeout_seconds, p.run_timeout_seconds),
+           p.backoff_jitter_percent, n.lease_seconds,
+           coalesce(n.run_timeout_seconds, p.run_timeout_seconds),
            coalesce(n.renewals_max, p.renewals_max), coalesce(n.on_exhausted, p.on_exhausted),
            coalesce(n.classification, 'safe_metadata'), coalesce(n.payload, '{}'),
            n.source_ref, n.target_ref, n.payload_ref, n.key, n.affinity_key, n.correlation_id,

@@ -59,7 +59,8 @@ begin
                from tenure.jobs j
               where j.job_id = a.job_id),
            hold_until = (
-             select v_now + make_interval(secs => l.lease_seconds * (1.0 + j.renewals_max))
+             select v_now
+                    + make_interval(secs => least(j.lease_seconds, l.lease_seconds) * (1.0 + j.renewals_max))
                from tenure.jobs j, tenure.leases l
               where j.job_id = a.job_id and l.token = a.token and l.lane = a.lane)
      where a.job_id = any (v_started)
@@ -169,8 +170,10 @@ begin
     update tenure.leases l
        set until = greatest(l.until, v_now + make_interval(secs => case
              when p_lease_seconds is null then l.lease_seconds
-             -- The lane's shortest lease and a shorter limit of the kind hold here as they do for a claim.
-             else (select least(greatest(p_lease_seconds, n.lease_seconds_min), q.lease_seconds_max)
+             -- Steps keep the lease of their claim, and a shorter limit of the kind holds as it does there.
+             else (select least(
+                            greatest(p_lease_seconds, case when n.stepped then l.lease_seconds end),
+                            q.lease_seconds_max)
                      from tenure.lanes n
                      left join tenure.kinds q on q.tenant_id = n.tenant_id and q.kind = n.kind
                     where n.lane = l.lane)

@@ -37,6 +37,10 @@ begin
        order by r.rank, r.due, r.job_id
        limit v_whole.room
          for update skip locked);
+    -- Steps have a lease as long as they need, whatever the worker asks for.
+    v_whole.lease_seconds := coalesce(
+      tenure.steps_lease(p_tenant_id, v_whole.kind, v_whole.wanted), v_whole.lease_seconds);
+    v_whole.lease := make_interval(secs => v_whole.lease_seconds);
     return case when v_whole.wanted = '{}' then '{}' else array[v_whole] end;
   end if;
   if p_claim.affinity_key is not null then
@@ -111,7 +115,9 @@ begin
                  case when l.timed then (
                    select array[
                             p_claim.started_at + make_interval(secs => j.run_timeout_seconds),
-                            p_claim.started_at + p_pick.lease * (1.0 + j.renewals_max)]
+                            p_claim.started_at
+                              + least(make_interval(secs => j.lease_seconds), p_pick.lease)
+                              * (1.0 + j.renewals_max)]
                      from tenure.jobs j
                     where j.job_id = p.job_id)
                  end as until

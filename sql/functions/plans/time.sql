@@ -20,8 +20,8 @@ begin
 end
 $$;
 
--- The lease of a step in seconds, before it is renewed. It comes from the timeout policy and is rounded up to
--- that of its lane (tenure.lease_floor). A step with a longer timeout has its lease renewed.
+-- The lease of a step in seconds, before it is renewed. It comes from the timeout policy; a step with a
+-- longer timeout has its lease renewed.
 create or replace function tenure.step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies)
 returns integer
 language sql immutable parallel safe
@@ -102,8 +102,7 @@ declare
 begin
   select array_agg(coalesce(s.timeout_seconds, ceil(p.step_timeout_ms / 1000.0)::integer)
                    order by s.step_number),
-         array_agg(tenure.lease_floor(tenure.step_lease_seconds(s.timeout_seconds, p))
-                     * (1 + p.renewals_max)::bigint
+         array_agg(tenure.step_lease_seconds(s.timeout_seconds, p) * (1 + p.renewals_max)::bigint
                    order by s.step_number)
     into v_seconds, v_holds
     from unnest(p_steps) s

@@ -54,7 +54,7 @@ begin
       v_job.attempts_max := v_step.attempts_max;
       v_job.correlation_id := v_step.correlation_id;
       v_job.workflow_id := v_step.execution_id;
-      v_job.lease_seconds := tenure.lease_floor(v_step.lease_seconds);
+      v_job.lease_seconds := v_step.lease_seconds;
       v_job.run_timeout_seconds := v_step.timeout_seconds;
       v_job.renewals_max := v_step.renewals_max;
       v_job.on_lost := case v_step.effects when 'once' then 'fail' end;

@@ -1,6 +1,21 @@
 -- Runs of steps begin: the fence that each may act under, and the line of its start in the chain. Only claims
 -- and starts of jobs in lanes with steps (lanes.stepped) come here, and none of them waits for an execution.
 
+-- The lease of a claim of these steps: as long as the longest of them needs, but no longer than the kind
+-- allows. Null if none of them says how long.
+create or replace function tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[])
+returns integer
+language plpgsql stable
+as $$
+begin
+  return (
+    select least(max(j.lease_seconds), max(k.lease_seconds_max) filter (where j.lease_seconds is not null))
+      from unnest(p_job_ids) t (id)
+      cross join lateral (select j.lease_seconds from tenure.jobs j where j.job_id = t.id limit 1) j
+      left join tenure.kinds k on k.tenant_id = p_tenant_id and k.kind = p_kind);
+end
+$$;
+
 -- Gives runs of steps that were just claimed their fences, and returns them. The first run of a job has the
 -- fence that its step took with the target; each later run takes a new one. The sequence is never behind:
 -- every earlier holder of the target, also one by hand, had its fence before this run could be claimed.

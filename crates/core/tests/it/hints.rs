@@ -23,11 +23,9 @@ const PROMPT_ONLY: [&str; 10] = [
 ];
 
 /// Texts of SQL that no other surface shows: comments of the catalogue, and the refusal of a row that was deleted by hand.
-const SQL_ONLY: [&str; 4] = [
+const SQL_ONLY: [&str; 2] = [
     "Rows go with tenure.execution_archive(execution, evidence).",
-    "Set while the limit is new: claims that began before it may still bring jobs without the mark of a limited one, so every held job of the kind is counted. See tenure.kind_settle.",
     "System identifier, timeline and database: tenure.lineage().",
-    "A lease here is no shorter (steps: tenure.lease_floor). 0: plain jobs, whose lease is as the kind says.",
 ];
 
 fn files(under: &Path, kind: &str) -> Vec<PathBuf> {

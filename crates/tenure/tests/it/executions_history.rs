@@ -439,13 +439,13 @@ async fn a_long_step_gives_no_plain_job_of_its_kind_a_long_lease() {
     )
     .await;
     assert!(renewed.len() == 3 && renewed.iter().all(|row| row.get(0)));
-    let floors: Vec<i32> = get(
+    let stepped: Vec<bool> = get(
         &c,
-        "select array_agg(lease_seconds_min order by lease_seconds_min) from tenure.lanes where kind = 'touch'",
+        "select array_agg(stepped order by stepped) from tenure.lanes where kind = 'touch'",
         &[],
     )
     .await;
-    assert_eq!(floors, [0, 360]);
+    assert_eq!(stepped, [false, true]);
 }
 
 /// A step needs a lease of its own length, but for what the kind itself allows.
@@ -470,20 +470,35 @@ async fn the_lease_of_a_step_keeps_to_the_limit_of_its_kind() {
     assert_eq!(lease().await, 30);
 }
 
-/// Every lease that a step may need has a lane, few of them, and none is shorter than it.
+/// The lease of a step comes with its job, so steps of any lengths wait in one lane. A claim has one lease for all its
+/// steps, which is not shorter than any of them needs; the renewals of each are counted by its own.
+/// Proves: S211.
 #[tokio::test]
 async fn a_kind_has_few_lanes_however_many_lengths_its_steps_have() {
-    let db = Db::open().await;
-    let c = db.client().await;
-    let (lanes, all): (i64, bool) = {
-        let row = rows(
-            &c,
-            "select count(distinct tenure.lease_floor(s)), bool_and(tenure.lease_floor(s) >= s) from generate_series(1, 86400) s",
-            &[],
-        )
-        .await
-        .remove(0);
-        (row.get(0), row.get(1))
+    let (_db, c) = people().await;
+    rule(&c, "free", json!({"level": 0})).await;
+    for timeout in [5, 100, 30, 60, 20] {
+        let mut one_step = plan(&format!("p{timeout}"), &["a modify"]);
+        one_step["steps"][0]["timeout_seconds"] = json!(timeout);
+        submit(&c, "eve", &one_step, "").await;
+    }
+    // The lease of each, the lease that it needs, and that by which its renewals are counted.
+    let claim = async |limit: i32| -> Vec<(i32, i32, i32)> {
+        let taken = "select array_agg(job_id) from tenure.job_claim_many('w', p_kinds => array['touch'], p_limit => $1, p_mode => 'started')";
+        let jobs: Vec<Uuid> = get(&c, taken, &[&limit]).await;
+        let sql = "select l.lease_seconds, j.lease_seconds,
+                          extract(epoch from a.hold_until - a.started_at)::integer / (1 + j.renewals_max)
+                     from unnest($1::uuid[]) with ordinality t (id, n)
+                     join tenure.jobs j on j.job_id = t.id
+                     join tenure.active a on a.job_id = t.id
+                     join tenure.leases l on l.token = a.token and l.lane = a.lane
+                    order by t.n";
+        let held = rows(&c, sql, &[&jobs]).await;
+        held.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
     };
-    assert!(lanes <= 12 && all);
+    assert_eq!(claim(1).await, [(15, 15, 15)]);
+    assert_eq!(claim(1).await, [(110, 110, 110)]);
+    assert_eq!(claim(10).await, [(70, 40, 40), (70, 70, 70), (70, 30, 30)]);
+    let lanes: i64 = get(&c, "select count(*) from tenure.lanes where kind = 'touch'", &[]).await;
+    assert_eq!(lanes, 2, "one of plain jobs, one of steps");
 }

@@ -163,7 +163,7 @@ async fn a_worker_parked_on_a_kind_is_woken_by_a_new_lane_of_that_kind() {
     // As the dispatch of a step does.
     let other: i32 = get(
         &c,
-        "select tenure.lane_ensure(tenure.caller(), 'report', null, '', 120)",
+        "select tenure.lane_ensure(tenure.caller(), 'report', null, '', true)",
         &[],
     )
     .await;
