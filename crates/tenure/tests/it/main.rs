@@ -142,6 +142,8 @@ mod traces;
 mod transitions;
 mod turns;
 mod two_phase;
+mod upgrade;
+mod upgrade_scene;
 mod upkeep_race;
 mod verdicts;
 mod views;
