@@ -64,6 +64,15 @@ as $$
     when 'interval_seconds_min'    then 10
     when 'interval_seconds_max'    then 31622400
     when 'expression_chars_max'    then 200
+    else tenure.limit_of_service(p_name)
+  end
+$$;
+
+-- The other limits: of executions, schedules, subscriptions, servers and upkeep.
+create or replace function tenure.limit_of_service(p_name text) returns bigint
+language sql immutable parallel safe
+as $$
+  select case p_name
     when 'jitter_seconds_max'      then 86400
     when 'backfill_slots_max'      then 1000
     when 'slots_waiting_max'       then 100
@@ -95,7 +104,6 @@ as $$
     when 'note_chars_max'          then 2000
     when 'email_chars_max'         then 320
     when 'short_error_bytes_max'   then 1000
-    when 'sweep_rows_max'          then 10000
     when 'counted_rows_max'        then 10000
     when 'stale_seconds_max'       then 31536000
     when 'slot_retry_seconds'      then 5
@@ -105,8 +113,6 @@ as $$
     when 'schedule_error_retry_seconds' then 300
     when 'catch_up_window_seconds_min' then 60
     when 'catch_up_window_seconds_max' then 2592000
-    when 'run_timeout_seconds_max' then 2592000
-    when 'backoff_base_seconds_max' then 86400
     when 'subscription_retry_seconds_max' then 300
     when 'event_payload_bytes_max' then 6000
     when 'secret_overlap_seconds'  then 86400
@@ -123,6 +129,6 @@ as $$
     when 'evidence_error_chars_max' then 500
     when 'service_days'            then 1
     when 'service_rows_max'        then 100
-    when 'renewals_max'            then 1000
+    when 'policy_renewals_max'     then 1000
   end
 $$;

@@ -56,7 +56,7 @@ begin
     perform tenure.check_number(v_field, v_value::bigint,
       case v_field when 'renewals_max' then 0 else 1 end,
       case v_field
-        when 'renewals_max' then tenure.limit_of('renewals_max')
+        when 'renewals_max' then tenure.limit_of('policy_renewals_max')
         when 'execution_timeout_ms' then 2147483000
         else tenure.limit_of('step_timeout_seconds_max') * 1000
       end);

@@ -204,8 +204,6 @@ limits! {
     EMAIL_CHARS_MAX: usize = 320, "email_chars_max";
     /// Bytes of the last error of a subscription or a delivery; longer ones are cut.
     SHORT_ERROR_BYTES_MAX: usize = 1000, "short_error_bytes_max";
-    /// Rows that one call of a sweep removes.
-    SWEEP_ROWS_MAX: i64 = 10_000, "sweep_rows_max";
     /// Rows that a list counts; beyond it shows this number.
     COUNTED_ROWS_MAX: i64 = 10_000, "counted_rows_max";
     /// The longest threshold of a stale check: 365 days.
@@ -224,10 +222,6 @@ limits! {
     CATCH_UP_WINDOW_SECONDS_MIN: i64 = 60, "catch_up_window_seconds_min";
     /// The longest catch-up window of a schedule: 30 days.
     CATCH_UP_WINDOW_SECONDS_MAX: i64 = 2_592_000, "catch_up_window_seconds_max";
-    /// The longest run timeout: 30 days.
-    RUN_TIMEOUT_SECONDS_MAX: i64 = 2_592_000, "run_timeout_seconds_max";
-    /// The largest base of a retry delay: one day.
-    BACKOFF_BASE_SECONDS_MAX: i64 = 86_400, "backoff_base_seconds_max";
     /// The longest delay until a failing subscription is tried again.
     SUBSCRIPTION_RETRY_SECONDS_MAX: i64 = 300, "subscription_retry_seconds_max";
     /// Bytes of an event with its data in the payload of a subscription's job; of a larger one the data is left out.
@@ -261,5 +255,5 @@ limits! {
     /// Rows of such processes that one run of a service removes.
     SERVICE_ROWS_MAX: i64 = 100, "service_rows_max";
     /// Renewals of a lease that a timeout policy may allow.
-    RENEWALS_MAX: i64 = 1000, "renewals_max";
+    POLICY_RENEWALS_MAX: i64 = 1000, "policy_renewals_max";
 }

@@ -49,7 +49,8 @@ end
 $$;
 
 -- Whether one of these requested the plan, or had it requested: this time, or when it was run before.
-create or replace function tenure.is_requester(p_execution tenure.execution_rows, p_names text[]) returns boolean
+create or replace function tenure.is_requester(p_execution tenure.execution_rows, p_names text[])
+returns boolean
 language sql stable
 as $$ select p_execution.requesters && p_names $$;
 

@@ -99,8 +99,8 @@ $$;
 
 -- The requesters of an execution and the terms it got: the part of the first chained event that the event
 -- stream does not carry.
-create or replace function tenure.submission_record(p_execution tenure.execution_rows, p_plan jsonb, p_text text)
-returns jsonb
+create or replace function tenure.submission_record(
+  p_execution tenure.execution_rows, p_plan jsonb, p_text text) returns jsonb
 language sql stable
 as $$
   select jsonb_strip_nulls(jsonb_build_object(

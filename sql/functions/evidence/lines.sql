@@ -31,7 +31,8 @@ $$;
 
 -- True when the chained events state a run. For the job that a step runs now they do once an event after the
 -- one that named the job has this run or a later one; starts and progress do not say how a run ended.
-create or replace function tenure.run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer) returns boolean
+create or replace function tenure.run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer)
+returns boolean
 language sql stable
 as $$
   select p_step.state <> 'running' or p_step.job_id <> p_job_id or exists (

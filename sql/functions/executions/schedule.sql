@@ -66,7 +66,8 @@ $$;
 -- the wait that no other has counted. Several waits may be open at once, for approvals of steps or for
 -- verdicts; time they have in common counts once. The caller holds the execution.
 create or replace function tenure.clock_stood(
-  p_execution tenure.execution_rows, p_from timestamptz, p_to timestamptz, p_approval_id uuid) returns interval
+  p_execution tenure.execution_rows, p_from timestamptz, p_to timestamptz, p_approval_id uuid)
+returns interval
 language sql stable
 as $$
   with counted as (

@@ -66,8 +66,8 @@ begin
        and a.job_id = p.job_id and a.final
     returning p.slot_id, p.tenant_id, p.schedule_id, p.origin
   ), noted as (
-    -- Depends on the schedule's overlap, not on the waiting slots: one that begins to wait at the same time is
-    -- not visible here. One note for each slot: ends of one schedule never wait for each other.
+    -- Depends on the schedule's overlap, not on the waiting slots: one that begins to wait at the same time
+    -- is not visible here. One note for each slot: ends of one schedule never wait for each other.
     insert into tenure.follow_ups (task, subject, tenant_id, due_at)
     select 'slot_next', o.slot_id::text, o.tenant_id, p_now
       from over o

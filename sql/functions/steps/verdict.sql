@@ -44,8 +44,8 @@ end
 $$;
 
 -- Refuses to retry an execution of others: operators and admins retry any, everyone else their own.
-create or replace function tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.execution_rows)
-returns void
+create or replace function tenure.check_retry(
+  p_caller tenure.caller_identity, p_execution tenure.execution_rows) returns void
 language plpgsql
 as $$
 begin

@@ -9,8 +9,9 @@ begin
   if old.state <> 'pending'
      or (old.change_id, old.tenant_id, old.subject, old.name, old.operation, old.old, old.new,
          old.proposed_at, old.proposed_by, old.proposed_makers, old.proposed_means, old.on_behalf_of)
-        is distinct from (new.change_id, new.tenant_id, new.subject, new.name, new.operation, new.old, new.new,
-          new.proposed_at, new.proposed_by, new.proposed_makers, new.proposed_means, new.on_behalf_of)
+        is distinct from (new.change_id, new.tenant_id, new.subject, new.name, new.operation, new.old,
+          new.new, new.proposed_at, new.proposed_by, new.proposed_makers, new.proposed_means,
+          new.on_behalf_of)
   then
     raise exception using
       errcode = 'TN014',

@@ -31,10 +31,10 @@ pub use run::migrate;
 pub use status::{SchemaStatus, check};
 
 /// The schema version this program was built with: the number of its last migration.
-pub const SCHEMA_VERSION: i32 = 20;
+pub const SCHEMA_VERSION: i32 = 22;
 
 /// The oldest schema version this program works with.
-pub const SCHEMA_VERSION_MIN: i32 = 20;
+pub const SCHEMA_VERSION_MIN: i32 = 22;
 
 /// The newest schema version this program works with. Servers of two versions share a database during a rolling
 /// upgrade, so a migration takes nothing away that a program up to ten migrations older uses.

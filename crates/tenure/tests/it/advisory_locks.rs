@@ -78,7 +78,7 @@ async fn no_function_waits_for_an_advisory_lock() {
     let tried: Vec<&str> = tried.iter().map(|row| row.get(0)).collect();
     assert_eq!(
         tried,
-        ["job_hand", "request_begin"],
+        ["offer_take", "request_begin"],
         "says at the call why a lock that is not free does no harm"
     );
 }
