@@ -5,6 +5,42 @@
 -- tenure; Type: SCHEMA; Schema: -; Owner: -
 CREATE SCHEMA tenure;
 
+-- run_end; Type: TYPE
+CREATE TYPE tenure.run_end AS (
+	job_id uuid,
+	tenant_id integer,
+	lane integer,
+	run integer,
+	attempt integer,
+	token uuid,
+	owner text,
+	leased_at timestamp with time zone,
+	started_at timestamp with time zone,
+	due timestamp with time zone,
+	cancel_requested_at timestamp with time zone,
+	cancel_by text,
+	cancel_reason text,
+	outcome text,
+	error_code text,
+	error_class text,
+	error_message text,
+	delay_seconds integer,
+	result jsonb,
+	result_ref text,
+	holder text
+);
+
+-- batch_taken; Type: TYPE
+CREATE TYPE tenure.batch_taken AS (
+	done uuid[],
+	done_tokens uuid[],
+	rest tenure.run_end[],
+	tokens uuid[],
+	lanes integer[],
+	ended integer[],
+	freed integer[]
+);
+
 -- caller_identity; Type: TYPE
 CREATE TYPE tenure.caller_identity AS (
 	tenant_id integer,
@@ -16,12 +52,124 @@ CREATE TYPE tenure.caller_identity AS (
 	roles text[]
 );
 
+-- claim_request; Type: TYPE
+CREATE TYPE tenure.claim_request AS (
+	worker text,
+	executor text,
+	kinds text[],
+	rows_max integer,
+	lease_seconds integer,
+	mode text,
+	started_at timestamp with time zone,
+	token uuid,
+	lane_after integer,
+	affinity_key text,
+	priority_min integer,
+	rank_last smallint,
+	hint_lane integer,
+	hint_rank smallint,
+	hint_due timestamp with time zone,
+	hint_at timestamp with time zone,
+	hint_alone boolean
+);
+
+-- claim_terms; Type: TYPE
+CREATE TYPE tenure.claim_terms AS (
+	lanes integer[],
+	lease_seconds integer[],
+	limits integer[],
+	kinds text[],
+	executors text[],
+	stepped boolean[],
+	more boolean,
+	ranking integer[],
+	hint_holds boolean
+);
+
+-- end_batch; Type: TYPE
+CREATE TYPE tenure.end_batch AS (
+	job_ids uuid[],
+	tokens uuid[],
+	outcomes text[],
+	results jsonb[],
+	result_refs text[],
+	error_codes text[],
+	error_classes text[],
+	error_messages text[],
+	delay_seconds integer[]
+);
+
 -- execution_told; Type: TYPE
 CREATE TYPE tenure.execution_told AS (
 	execution_id uuid,
 	kind text,
 	step_number integer,
 	data jsonb
+);
+
+-- handed_job; Type: TYPE
+CREATE TYPE tenure.handed_job AS (
+	job_id uuid,
+	lane integer,
+	kind text,
+	payload json,
+	idempotency_key text,
+	due timestamp with time zone,
+	attempts_max integer,
+	run_timeout_seconds integer,
+	renewals_max integer
+);
+
+-- lane_pick; Type: TYPE
+CREATE TYPE tenure.lane_pick AS (
+	lane integer,
+	kind text,
+	executor text,
+	lease_seconds integer,
+	lease interval,
+	limited boolean,
+	stepped boolean,
+	room integer,
+	wanted uuid[],
+	rank_from smallint,
+	due_from timestamp with time zone,
+	rank_to smallint,
+	due_to timestamp with time zone
+);
+
+-- new_job; Type: TYPE
+CREATE TYPE tenure.new_job AS (
+	kind text,
+	payload json,
+	key text,
+	executor text,
+	priority integer,
+	due_at timestamp with time zone,
+	deadline_at timestamp with time zone,
+	source_ref text,
+	target_ref text,
+	payload_ref text,
+	classification text,
+	attempts_max integer,
+	correlation_id text,
+	causation_event bigint,
+	parent_job_id uuid,
+	workflow_id uuid,
+	run_id uuid,
+	affinity_key text,
+	event_domain text,
+	source_system text,
+	job_id uuid,
+	on_behalf_of text,
+	lease_seconds integer,
+	run_timeout_seconds integer,
+	backoff_base_seconds integer,
+	renewals_max integer,
+	on_exhausted text,
+	on_lost text,
+	origin jsonb,
+	replay_of uuid,
+	traceparent text
 );
 
 -- plan_step; Type: TYPE
@@ -46,8 +194,29 @@ CREATE TYPE tenure.plan_step AS (
 	compensation_note text
 );
 
--- run_end; Type: TYPE
-CREATE TYPE tenure.run_end AS (
+-- rule_plan; Type: TYPE
+CREATE TYPE tenure.rule_plan AS (
+	schedule_id integer,
+	first timestamp with time zone,
+	latest timestamp with time zone,
+	passed integer,
+	passed_until timestamp with time zone,
+	listed timestamp with time zone[],
+	next timestamp with time zone,
+	next_gap_seconds bigint,
+	error_code text,
+	error_message text
+);
+
+-- run_error; Type: TYPE
+CREATE TYPE tenure.run_error AS (
+	code text,
+	class text,
+	message text
+);
+
+-- run_ruling; Type: TYPE
+CREATE TYPE tenure.run_ruling AS (
 	job_id uuid,
 	tenant_id integer,
 	lane integer,
@@ -55,20 +224,24 @@ CREATE TYPE tenure.run_end AS (
 	attempt integer,
 	token uuid,
 	owner text,
+	holder text,
 	leased_at timestamp with time zone,
 	started_at timestamp with time zone,
-	due timestamp with time zone,
-	cancel_requested_at timestamp with time zone,
-	cancel_by text,
-	cancel_reason text,
-	outcome text,
 	error_code text,
 	error_class text,
 	error_message text,
-	delay_seconds integer,
 	result jsonb,
 	result_ref text,
-	holder text
+	cancel_reason text,
+	outcome text,
+	state text,
+	next_due timestamp with time zone,
+	spent integer,
+	is_lost boolean,
+	never_started boolean,
+	priority smallint,
+	executor text,
+	deadline_at timestamp with time zone
 );
 
 -- schedule_row; Type: TYPE
@@ -154,6 +327,11 @@ CREATE TYPE tenure.slot_row AS (
 	planned_by text
 );
 
+-- accept_batch(integer, timestamp with time zone, tenure.new_job[]); Type: FUNCTION
+CREATE FUNCTION tenure.accept_batch(p_tenant_id integer, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT related boolean, OUT timed boolean) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- act_as(uuid, text, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text DEFAULT NULL::text, OUT tenant text, OUT principal text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -209,6 +387,16 @@ CREATE FUNCTION tenure.acts_as(p_role text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- alike_lane(tenure.caller_identity, tenure.new_job); Type: FUNCTION
+CREATE FUNCTION tenure.alike_lane(p_caller tenure.caller_identity, p_like tenure.new_job) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- alike_pass(bigint, text, text, integer, json[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[], OUT ids uuid[], OUT hashes uuid[], OUT doubt boolean, OUT payload_text text) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- anchor_add(bigint, timestamp with time zone, text, bytea); Type: FUNCTION
 CREATE FUNCTION tenure.anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -254,8 +442,8 @@ CREATE TABLE tenure.anchors (
     signature bytea NOT NULL,
     hash bytea NOT NULL,
     leaf_hashes bytea,
-    CONSTRAINT anchors_check CHECK ((octet_length(leaf_hashes) = (32 * leaf_count))),
     CONSTRAINT anchors_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT anchors_hash_of_each_leaf CHECK ((octet_length(leaf_hashes) = (32 * leaf_count))),
     CONSTRAINT anchors_leaf_count_check CHECK ((leaf_count >= 0)),
     CONSTRAINT anchors_number_check CHECK ((number > 0)),
     CONSTRAINT anchors_previous_check CHECK ((octet_length(previous) = 32)),
@@ -293,11 +481,6 @@ CREATE FUNCTION tenure.anchor_line(p_anchor tenure.anchors, p_tenant_id integer)
 CREATE FUNCTION tenure.anchor_list(p_after bigint DEFAULT 0, p_limit integer DEFAULT 100, p_heads boolean DEFAULT false, p_newest boolean DEFAULT false) RETURNS TABLE(checkpoint jsonb)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- anchor_next(timestamp with time zone, text); Type: FUNCTION
-CREATE FUNCTION tenure.anchor_next(p_at timestamp with time zone, p_key_id text) RETURNS tenure.anchors
-    LANGUAGE plpgsql
     AS $$...$$;
 
 -- anchor_proof(uuid, bigint); Type: FUNCTION
@@ -364,6 +547,11 @@ CREATE FUNCTION tenure.anchor_time(p_at timestamp with time zone) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$...$$;
 
+-- anchor_unsigned(timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.anchor_unsigned(p_at timestamp with time zone, p_key_id text) RETURNS tenure.anchors
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- anchor_walk(timestamp with time zone, boolean, integer); Type: FUNCTION
 CREATE FUNCTION tenure.anchor_walk(p_now timestamp with time zone, p_restart boolean, p_rows_max integer, OUT more boolean, OUT rewritten jsonb) RETURNS record
     LANGUAGE plpgsql
@@ -380,11 +568,11 @@ CREATE TABLE tenure.approvals (
     level smallint NOT NULL,
     roles text[] DEFAULT '{}'::text[] NOT NULL,
     quorum smallint DEFAULT 1 NOT NULL,
-    given smallint DEFAULT 0 NOT NULL,
     rule text NOT NULL,
     auto_approved boolean DEFAULT false NOT NULL,
     runbook_ref text,
     state text NOT NULL,
+    given smallint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone NOT NULL,
     escalate_at timestamp with time zone,
     escalated_at timestamp with time zone,
@@ -393,32 +581,104 @@ CREATE TABLE tenure.approvals (
     decided_by text,
     reason text,
     consumed_at timestamp with time zone,
-    CONSTRAINT approvals_check CHECK ((expires_at > created_at)),
-    CONSTRAINT approvals_check1 CHECK ((decided_at >= created_at)),
-    CONSTRAINT approvals_check2 CHECK ((consumed_at >= decided_at)),
-    CONSTRAINT approvals_check3 CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
-    CONSTRAINT approvals_check4 CHECK (((decided_at IS NULL) = (decided_by IS NULL))),
-    CONSTRAINT approvals_check5 CHECK (((state <> 'approved'::text) OR auto_approved OR (given >= quorum))),
-    CONSTRAINT approvals_check6 CHECK ((auto_approved = (level = 0))),
-    CONSTRAINT approvals_check7 CHECK (((consumed_at IS NULL) OR (state = 'approved'::text))),
-    CONSTRAINT approvals_check8 CHECK (((level < 2) OR (runbook_ref IS NOT NULL))),
-    CONSTRAINT approvals_check9 CHECK (((level = 0) OR (expires_at IS NOT NULL))),
+    CONSTRAINT approvals_automatic_at_level_0 CHECK ((auto_approved = (level = 0))),
+    CONSTRAINT approvals_consumed_later CHECK ((consumed_at >= decided_at)),
+    CONSTRAINT approvals_consumed_when_approved CHECK (((consumed_at IS NULL) OR (state = 'approved'::text))),
+    CONSTRAINT approvals_decided_later CHECK ((decided_at >= created_at)),
+    CONSTRAINT approvals_decision_has_author CHECK (((decided_at IS NULL) = (decided_by IS NULL))),
+    CONSTRAINT approvals_expire_above_level_0 CHECK (((level = 0) OR (expires_at IS NOT NULL))),
+    CONSTRAINT approvals_expire_later CHECK ((expires_at > created_at)),
     CONSTRAINT approvals_given_check CHECK ((given >= 0)),
     CONSTRAINT approvals_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT approvals_pending_until_decided CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
     CONSTRAINT approvals_quorum_check CHECK (((quorum >= 1) AND (quorum <= 10))),
+    CONSTRAINT approvals_quorum_met CHECK (((state <> 'approved'::text) OR auto_approved OR (given >= quorum))),
     CONSTRAINT approvals_rule_check CHECK ((rule ~ '\S'::text)),
+    CONSTRAINT approvals_runbook_from_level_2 CHECK (((level < 2) OR (runbook_ref IS NOT NULL))),
     CONSTRAINT approvals_runbook_ref_check CHECK ((runbook_ref ~ '\S'::text)),
     CONSTRAINT approvals_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'withdrawn'::text])))
 );
 ALTER TABLE ONLY tenure.approvals FORCE ROW LEVEL SECURITY;
 
 -- TABLE approvals; Type: COMMENT
-COMMENT ON TABLE tenure.approvals IS 'A decision about exactly one plan hash, of an execution or of one step of it. Used up by the start that it allows.';
+COMMENT ON TABLE tenure.approvals IS 'A decision about exactly one plan hash, of an execution or of one step of it. The start that it allows uses it up.';
 
 -- approval_act(timestamp with time zone, text, tenure.approvals, text); Type: FUNCTION
 CREATE FUNCTION tenure.approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
+
+-- milliseconds(timestamp with time zone, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.milliseconds(p_from timestamp with time zone, p_to timestamp with time zone) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- execution_states; Type: TABLE
+CREATE TABLE tenure.execution_states (
+    execution_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    sla_class text NOT NULL,
+    step_count integer NOT NULL,
+    held_key text,
+    mode text NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL,
+    last_state text,
+    last_transition_at timestamp with time zone NOT NULL,
+    last_transition_by text NOT NULL,
+    parked text,
+    next_at timestamp with time zone,
+    steps_open integer NOT NULL,
+    steps_succeeded integer DEFAULT 0 NOT NULL,
+    steps_failed integer DEFAULT 0 NOT NULL,
+    steps_cancelled integer DEFAULT 0 NOT NULL,
+    steps_skipped integer DEFAULT 0 NOT NULL,
+    steps_unknown integer DEFAULT 0 NOT NULL,
+    retries_total integer DEFAULT 0 NOT NULL,
+    chain_length integer DEFAULT 0 NOT NULL,
+    chain_hash bytea NOT NULL,
+    approved_at timestamp with time zone,
+    lapses_at timestamp with time zone,
+    started_at timestamp with time zone,
+    timeout_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    stopping text,
+    stopped_by text,
+    reason_code text,
+    reason text,
+    cancelled_at timestamp with time zone,
+    cancelled_by text,
+    error_class text,
+    error_message text,
+    result_summary jsonb,
+    superseded_by uuid,
+    retried_as uuid,
+    closed_at timestamp with time zone,
+    closed_by text,
+    CONSTRAINT execution_states_counts CHECK (((step_count > 0) AND (((((steps_open + steps_succeeded) + steps_failed) + steps_cancelled) + steps_skipped) = step_count) AND (LEAST(steps_succeeded, steps_failed, steps_cancelled, steps_skipped, steps_unknown, retries_total) >= 0) AND (steps_open >= steps_unknown) AND ((ended_at IS NULL) OR (steps_open = 0)) AND ((state <> 'succeeded'::text) OR (steps_succeeded = step_count)) AND (chain_length >= 0) AND (octet_length(chain_hash) = 32)))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
+
+-- TABLE execution_states; Type: COMMENT
+COMMENT ON TABLE tenure.execution_states IS 'Where an execution stands. A transaction that changes it, its steps, approvals or events locks this row. Tenant, time, SLA class and number of steps are copies, for its check and its indexes.';
+
+-- COLUMN execution_states.held_key; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_states.held_key IS 'The idempotency key while it is taken: until the execution failed, was cancelled or rejected, a derived key until any end. After a partial failure it is taken until the execution is closed or retried.';
+
+-- COLUMN execution_states.next_at; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_states.next_at IS 'When the clock next matters for it: an expiry, a window, a timeout. Null: it waits for an event.';
+
+-- COLUMN execution_states.steps_open; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_states.steps_open IS 'Steps that have not ended, those with an unknown outcome included.';
+
+-- COLUMN execution_states.chain_hash; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_states.chain_hash IS 'The hash of its last event, from which the next is chained.';
+
+-- COLUMN execution_states.lapses_at; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_states.lapses_at IS 'When its approval lapses if it has not started. Null: not approved yet, approved by level 0, or never.';
+
+-- COLUMN execution_states.stopping; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_states.stopping IS 'Why no more of its steps start. It ends when the last step under way has ended.';
 
 -- executions; Type: TABLE
 CREATE TABLE tenure.executions (
@@ -428,11 +688,8 @@ CREATE TABLE tenure.executions (
     plan_hash text NOT NULL,
     idempotency_key text NOT NULL,
     key_origin text NOT NULL,
-    key_held boolean DEFAULT true NOT NULL,
-    state text NOT NULL,
     sla_class text NOT NULL,
     action_class text NOT NULL,
-    mode text NOT NULL,
     priority smallint NOT NULL,
     on_step_failure text NOT NULL,
     approval_level smallint NOT NULL,
@@ -442,81 +699,128 @@ CREATE TABLE tenure.executions (
     generator text,
     requested_by text NOT NULL,
     on_behalf_of text,
+    requesters text[] NOT NULL,
     via text,
     start_after timestamp with time zone,
     start_before timestamp with time zone,
     start_window jsonb,
-    parked text,
-    next_at timestamp with time zone,
     plan_size_bytes integer NOT NULL,
-    step_count integer NOT NULL,
     target_count integer NOT NULL,
-    steps_open integer NOT NULL,
-    steps_succeeded integer DEFAULT 0 NOT NULL,
-    steps_failed integer DEFAULT 0 NOT NULL,
-    steps_cancelled integer DEFAULT 0 NOT NULL,
-    steps_skipped integer DEFAULT 0 NOT NULL,
-    steps_unknown integer DEFAULT 0 NOT NULL,
-    retries_total integer DEFAULT 0 NOT NULL,
+    takes_locks boolean NOT NULL,
     timeout_ms integer NOT NULL,
-    timeout_at timestamp with time zone,
-    stopping text,
-    stopped_by text,
-    reason_code text,
-    reason text,
-    error_class text,
-    error_message text,
-    result_summary jsonb,
-    cancelled_at timestamp with time zone,
-    cancelled_by text,
-    supersedes uuid,
-    superseded_by uuid,
-    retry_of uuid,
-    retried_as uuid,
-    closed_at timestamp with time zone,
-    closed_by text,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    supersedes uuid,
+    retry_of uuid,
     created_at timestamp with time zone NOT NULL,
-    approved_at timestamp with time zone,
-    started_at timestamp with time zone,
-    ended_at timestamp with time zone,
-    queue_wait_ms bigint GENERATED ALWAYS AS ((floor((EXTRACT(epoch FROM (started_at - created_at)) * (1000)::numeric)))::bigint) STORED,
-    duration_ms bigint GENERATED ALWAYS AS ((floor((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric)))::bigint) STORED,
-    last_transition_at timestamp with time zone NOT NULL,
-    last_transition_by text NOT NULL,
-    last_state text,
-    chain_length integer DEFAULT 0 NOT NULL,
-    chain_hash bytea NOT NULL,
-    takes_locks boolean DEFAULT true NOT NULL,
-    requesters text[] DEFAULT '{}'::text[] NOT NULL,
-    lapses_at timestamp with time zone,
-    CONSTRAINT executions_counts CHECK (((step_count > 0) AND (((((steps_open + steps_succeeded) + steps_failed) + steps_cancelled) + steps_skipped) = step_count) AND (LEAST(steps_succeeded, steps_failed, steps_cancelled, steps_skipped, steps_unknown, retries_total) >= 0) AND (steps_open >= steps_unknown) AND ((ended_at IS NULL) OR (steps_open = 0)) AND ((state <> 'succeeded'::text) OR (steps_succeeded = step_count)) AND (chain_length >= 0) AND (octet_length(chain_hash) = 32)))
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
+    CONSTRAINT executions_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
+    CONSTRAINT executions_approval_level_check CHECK (((approval_level >= 0) AND (approval_level <= 3))),
+    CONSTRAINT executions_idempotency_key_check CHECK (((idempotency_key ~ '\S'::text) AND (length(idempotency_key) <= 255))),
+    CONSTRAINT executions_key_origin_check CHECK ((key_origin = ANY (ARRAY['given'::text, 'derived'::text]))),
+    CONSTRAINT executions_metadata_check CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+    CONSTRAINT executions_on_step_failure_check CHECK ((on_step_failure = ANY (ARRAY['stop'::text, 'continue'::text]))),
+    CONSTRAINT executions_plan_hash_check CHECK ((plan_hash ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT executions_plan_size_bytes_check CHECK ((plan_size_bytes > 0)),
+    CONSTRAINT executions_purpose_check CHECK ((purpose ~ '\S'::text)),
+    CONSTRAINT executions_requested_by_check CHECK ((requested_by ~ '\S'::text)),
+    CONSTRAINT executions_requesters CHECK ((array_remove(ARRAY[requested_by, on_behalf_of], NULL::text) <@ requesters)),
+    CONSTRAINT executions_rule_check CHECK ((rule ~ '\S'::text)),
+    CONSTRAINT executions_runbook CHECK (((approval_level < 2) OR (runbook_ref IS NOT NULL))),
+    CONSTRAINT executions_runbook_ref_check CHECK ((runbook_ref ~ '\S'::text)),
+    CONSTRAINT executions_sla_class_check CHECK ((sla_class = ANY (ARRAY['fast'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT executions_start CHECK ((start_before > start_after)),
+    CONSTRAINT executions_start_after_check CHECK (isfinite(start_after)),
+    CONSTRAINT executions_start_before_check CHECK (isfinite(start_before)),
+    CONSTRAINT executions_target_count_check CHECK ((target_count > 0)),
+    CONSTRAINT executions_timeout_ms_check CHECK ((timeout_ms > 0))
+);
 
 -- TABLE executions; Type: COMMENT
-COMMENT ON TABLE tenure.executions IS 'One run of a frozen plan. Whoever changes it, its steps, approvals or events holds its row. The chain of its events hangs on chain_hash.';
-
--- COLUMN executions.key_held; Type: COMMENT
-COMMENT ON COLUMN tenure.executions.key_held IS 'Whether the key is still taken: until it failed, was cancelled or rejected; a derived key until any end; that of a partially failed one until somebody closes or retries it.';
-
--- COLUMN executions.next_at; Type: COMMENT
-COMMENT ON COLUMN tenure.executions.next_at IS 'When somebody has to look at it: an expiry, a window, a timeout. Null: nothing happens by itself.';
-
--- COLUMN executions.steps_open; Type: COMMENT
-COMMENT ON COLUMN tenure.executions.steps_open IS 'Steps that are not over, those with an unknown outcome included.';
-
--- COLUMN executions.stopping; Type: COMMENT
-COMMENT ON COLUMN tenure.executions.stopping IS 'Why nothing more of it starts; it ends when the last step that is under way has ended.';
+COMMENT ON TABLE tenure.executions IS 'What was submitted: one run of a frozen plan. Written once, and deleted when it is archived.';
 
 -- COLUMN executions.requesters; Type: COMMENT
-COMMENT ON COLUMN tenure.executions.requesters IS 'Who asked for it, on whose behalf, and whoever asked for those that it retries: none of them decides about it.';
+COMMENT ON COLUMN tenure.executions.requesters IS 'The requester, the principal it acted for, and those of the executions that it retries. None of them decides about it.';
 
--- COLUMN executions.lapses_at; Type: COMMENT
-COMMENT ON COLUMN tenure.executions.lapses_at IS 'When its approval lapses if it has not started. Null: not approved yet, approved by level 0, or never.';
+-- COLUMN executions.takes_locks; Type: COMMENT
+COMMENT ON COLUMN tenure.executions.takes_locks IS 'Whether a step of it takes a lock. If none does, its steps go on without a look at targets.';
 
--- approval_asked(uuid, tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.approval_asked(p_approval_id uuid, p_execution tenure.executions) RETURNS jsonb
+-- execution_rows; Type: VIEW
+CREATE VIEW tenure.execution_rows WITH (security_invoker='true') AS
+ SELECT e.execution_id,
+    e.tenant_id,
+    e.purpose,
+    e.plan_hash,
+    e.idempotency_key,
+    e.key_origin,
+    (s.held_key IS NOT NULL) AS key_held,
+    s.state,
+    e.sla_class,
+    e.action_class,
+    s.mode,
+    e.priority,
+    e.on_step_failure,
+    e.approval_level,
+    e.rule,
+    e.runbook_ref,
+    e.correlation_id,
+    e.generator,
+    e.requested_by,
+    e.on_behalf_of,
+    e.requesters,
+    e.via,
+    e.start_after,
+    e.start_before,
+    e.start_window,
+    s.parked,
+    s.next_at,
+    e.plan_size_bytes,
+    s.step_count,
+    e.target_count,
+    s.steps_open,
+    s.steps_succeeded,
+    s.steps_failed,
+    s.steps_cancelled,
+    s.steps_skipped,
+    s.steps_unknown,
+    s.retries_total,
+    e.takes_locks,
+    e.timeout_ms,
+    s.timeout_at,
+    s.stopping,
+    s.stopped_by,
+    s.reason_code,
+    s.reason,
+    s.error_class,
+    s.error_message,
+    s.result_summary,
+    s.cancelled_at,
+    s.cancelled_by,
+    e.supersedes,
+    s.superseded_by,
+    e.retry_of,
+    s.retried_as,
+    s.closed_at,
+    s.closed_by,
+    e.metadata,
+    e.created_at,
+    s.approved_at,
+    s.lapses_at,
+    s.started_at,
+    s.ended_at,
+    tenure.milliseconds(e.created_at, s.started_at) AS queue_wait_ms,
+    tenure.milliseconds(s.started_at, s.ended_at) AS duration_ms,
+    s.last_transition_at,
+    s.last_transition_by,
+    s.last_state,
+    s.chain_length,
+    s.chain_hash
+   FROM (tenure.executions e
+     JOIN tenure.execution_states s ON ((s.execution_id = e.execution_id)));
+
+-- VIEW execution_rows; Type: COMMENT
+COMMENT ON VIEW tenure.execution_rows IS 'Executions: what was submitted, and where it stands.';
+
+-- approval_asked(uuid, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.approval_asked(p_approval_id uuid, p_execution tenure.execution_rows) RETURNS jsonb
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -550,10 +854,10 @@ CREATE TABLE tenure.plans (
 ALTER TABLE ONLY tenure.plans FORCE ROW LEVEL SECURITY;
 
 -- TABLE plans; Type: COMMENT
-COMMENT ON TABLE tenure.plans IS 'The frozen text of a plan. The database computes its hash and its queryable form; nobody changes any of it.';
+COMMENT ON TABLE tenure.plans IS 'The text of a plan, which never changes. The database computes its hash and its queryable form.';
 
--- approval_request(timestamp with time zone, tenure.executions, tenure.plans, integer, integer, text[], integer, integer, text); Type: FUNCTION
-CREATE FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) RETURNS tenure.approvals
+-- approval_request(timestamp with time zone, tenure.execution_rows, tenure.plans, integer, integer, text[], integer, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) RETURNS tenure.approvals
     LANGUAGE sql
     AS $$...$$;
 
@@ -629,6 +933,11 @@ CREATE FUNCTION tenure.are_clean(p_payloads json[]) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$...$_$;
 
+-- array_shape(anyarray); Type: FUNCTION
+CREATE FUNCTION tenure.array_shape(p_array anyarray) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- attempts_only_amended(); Type: FUNCTION
 CREATE FUNCTION tenure.attempts_only_amended() RETURNS trigger
     LANGUAGE plpgsql
@@ -648,6 +957,11 @@ CREATE FUNCTION tenure.auth_makers(p_caller tenure.caller_identity) RETURNS text
 -- backoff_seconds(integer, integer, integer, double precision); Type: FUNCTION
 CREATE FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision DEFAULT random()) RETURNS double precision
     LANGUAGE sql PARALLEL SAFE
+    AS $$...$$;
+
+-- batch_id(bigint, text); Type: FUNCTION
+CREATE FUNCTION tenure.batch_id(p_micros bigint, p_tail text) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- caller(); Type: FUNCTION
@@ -697,8 +1011,8 @@ CREATE FUNCTION tenure.check_acted_for(p_on_behalf_of text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- check_action(text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.check_action(p_name text, p_spec jsonb) RETURNS void
+-- check_action_spec(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_action_spec(p_name text, p_spec jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -709,6 +1023,11 @@ CREATE FUNCTION tenure.check_actions(p_plan jsonb) RETURNS void
 
 -- check_actor(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_actor(p_what text, p_name text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_alike(timestamp with time zone, tenure.new_job, integer, json[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_alike(p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -729,7 +1048,7 @@ CREATE TABLE tenure.tunings (
 );
 
 -- TABLE tunings; Type: COMMENT
-COMMENT ON TABLE tenure.tunings IS 'The configuration in force as the hot path reads it, derived from tenure.config.';
+COMMENT ON TABLE tenure.tunings IS 'The configuration as the hot path reads it: a row for each tenant with settings of its own, row 0 for others. tenure.tunings_refresh() derives it from tenure.config.';
 
 -- check_claim(tenure.caller_identity, tenure.tunings, text, text, integer, integer, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text) RETURNS void
@@ -751,6 +1070,11 @@ CREATE FUNCTION tenure.check_counts_once(p_approval_id uuid, p_decision text, p_
 CREATE FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_executor text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- check_ends(tenure.end_batch); Type: FUNCTION
+CREATE FUNCTION tenure.check_ends(p_ends tenure.end_batch) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- check_enqueue_rights(tenure.caller_identity, integer[]); Type: FUNCTION
@@ -806,8 +1130,8 @@ CREATE FUNCTION tenure.check_isolation() RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
--- check_job(text, timestamp with time zone, json, text, integer, timestamp with time zone, timestamp with time zone, integer, text, text, text, text[], text[], uuid); Type: FUNCTION
-CREATE FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) RETURNS void
+-- check_job(text, timestamp with time zone, tenure.new_job); Type: FUNCTION
+CREATE FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_job tenure.new_job) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -838,8 +1162,8 @@ CREATE FUNCTION tenure.check_look_alikes(p_tenant_id integer, p_plan jsonb) RETU
     LANGUAGE plpgsql
     AS $$...$$;
 
--- check_makers(tenure.caller_identity, tenure.executions, text[]); Type: FUNCTION
-CREATE FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) RETURNS void
+-- check_makers(tenure.caller_identity, tenure.execution_rows, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_makers text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -923,35 +1247,38 @@ CREATE TABLE tenure.subscriptions (
     error_message text,
     created_at timestamp with time zone NOT NULL,
     created_by text NOT NULL,
-    CONSTRAINT subscriptions_check CHECK (((target = 'job'::text) = (job_kind IS NOT NULL))),
-    CONSTRAINT subscriptions_check1 CHECK ((((target = 'webhook'::text) = (url IS NOT NULL)) AND ((target = 'webhook'::text) = (secret IS NOT NULL)))),
     CONSTRAINT subscriptions_created_by_check CHECK ((created_by ~ '\S'::text)),
     CONSTRAINT subscriptions_depth_max_check CHECK (((depth_max >= 1) AND (depth_max <= 64))),
     CONSTRAINT subscriptions_event_kinds_check CHECK ((cardinality(event_kinds) > 0)),
     CONSTRAINT subscriptions_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text)),
+    CONSTRAINT subscriptions_job_has_kind CHECK (((target = 'job'::text) = (job_kind IS NOT NULL))),
     CONSTRAINT subscriptions_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
     CONSTRAINT subscriptions_secret_before_check CHECK ((octet_length(secret_before) = 32)),
     CONSTRAINT subscriptions_secret_check CHECK ((octet_length(secret) = 32)),
-    CONSTRAINT subscriptions_target_check CHECK ((target = ANY (ARRAY['reader'::text, 'job'::text, 'webhook'::text])))
+    CONSTRAINT subscriptions_target_check CHECK ((target = ANY (ARRAY['reader'::text, 'job'::text, 'webhook'::text]))),
+    CONSTRAINT subscriptions_webhook_has_url_and_secret CHECK ((((target = 'webhook'::text) = (url IS NOT NULL)) AND ((target = 'webhook'::text) = (secret IS NOT NULL))))
 );
 ALTER TABLE ONLY tenure.subscriptions FORCE ROW LEVEL SECURITY;
 
 -- TABLE subscriptions; Type: COMMENT
-COMMENT ON TABLE tenure.subscriptions IS 'The registry of consumers: event kinds and a filter, and what becomes of a match: a job, a webhook, or a reader that asks. Read in the order of the stream, up to (epoch, txid, seq).';
+COMMENT ON TABLE tenure.subscriptions IS 'Event kinds, a filter, and what a match leads to: a job, a webhook, or a row for a reader that polls.';
+
+-- COLUMN subscriptions.seq; Type: COMMENT
+COMMENT ON COLUMN tenure.subscriptions.seq IS 'With epoch and txid: the last event of the stream that was read.';
 
 -- COLUMN subscriptions.failures; Type: COMMENT
-COMMENT ON COLUMN tenure.subscriptions.failures IS 'How often in a row it could not act upon its events.';
+COMMENT ON COLUMN tenure.subscriptions.failures IS 'How often in a row the service could not act on its events.';
 
 -- COLUMN subscriptions.refusals; Type: COMMENT
-COMMENT ON COLUMN tenure.subscriptions.refusals IS 'How often in a row its receiver took nothing.';
+COMMENT ON COLUMN tenure.subscriptions.refusals IS 'How often in a row the receiver accepted nothing.';
 
 -- check_reader(tenure.subscriptions); Type: FUNCTION
 CREATE FUNCTION tenure.check_reader(p_sub tenure.subscriptions) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
--- check_relatives(integer, uuid[], uuid[], uuid[], uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) RETURNS void
+-- check_relatives(integer, uuid[], uuid[], tenure.new_job[]); Type: FUNCTION
+CREATE FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_jobs tenure.new_job[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -960,13 +1287,18 @@ CREATE FUNCTION tenure.check_repeatable(p_tenant_id integer, p_kind text) RETURN
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- check_request(tenure.caller_identity, tenure.tunings, tenure.claim_request); Type: FUNCTION
+CREATE FUNCTION tenure.check_request(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_claim tenure.claim_request) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- check_reserved(text[], text[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_reserved(p_source_systems text[], p_keys text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
--- check_retry(tenure.caller_identity, tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.executions) RETURNS void
+-- check_retry(tenure.caller_identity, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.execution_rows) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -989,20 +1321,21 @@ CREATE TABLE tenure.governance_changes (
     proposed_by text NOT NULL,
     proposed_makers text[] DEFAULT '{}'::text[] NOT NULL,
     proposed_means text[] DEFAULT '{}'::text[] NOT NULL,
+    on_behalf_of text,
     decided_at timestamp with time zone,
     decided_by text,
     decided_makers text[],
     auth_method text,
     comment text,
-    CONSTRAINT governance_changes_check CHECK ((decided_at >= proposed_at)),
-    CONSTRAINT governance_changes_check1 CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
-    CONSTRAINT governance_changes_check2 CHECK (((decided_at IS NULL) = (decided_by IS NULL))),
-    CONSTRAINT governance_changes_check3 CHECK (((state <> 'approved'::text) OR (decided_by <> proposed_by))),
-    CONSTRAINT governance_changes_check4 CHECK (((state <> 'rejected'::text) OR (comment ~ '\S'::text))),
     CONSTRAINT governance_changes_decided_by_check CHECK ((decided_by ~ '\S'::text)),
+    CONSTRAINT governance_changes_decided_later CHECK ((decided_at >= proposed_at)),
+    CONSTRAINT governance_changes_decision_has_author CHECK (((decided_at IS NULL) = (decided_by IS NULL))),
+    CONSTRAINT governance_changes_four_eyes CHECK (((state <> 'approved'::text) OR (decided_by <> proposed_by))),
     CONSTRAINT governance_changes_name_check CHECK ((name ~ '\S'::text)),
     CONSTRAINT governance_changes_operation_check CHECK ((operation = ANY (ARRAY['set'::text, 'delete'::text]))),
+    CONSTRAINT governance_changes_pending_until_decided CHECK (((state = 'pending'::text) = (decided_at IS NULL))),
     CONSTRAINT governance_changes_proposed_by_check CHECK ((proposed_by ~ '\S'::text)),
+    CONSTRAINT governance_changes_rejection_has_comment CHECK (((state <> 'rejected'::text) OR (comment ~ '\S'::text))),
     CONSTRAINT governance_changes_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text]))),
     CONSTRAINT governance_changes_subject_check CHECK ((subject = ANY (ARRAY['action'::text, 'approval_rule'::text, 'target_type'::text, 'kind'::text, 'config'::text])))
 );
@@ -1016,8 +1349,8 @@ CREATE FUNCTION tenure.check_second_admin(p_caller tenure.caller_identity, p_cha
     LANGUAGE plpgsql
     AS $$...$$;
 
--- check_supersedes(tenure.caller_identity, tenure.executions, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) RETURNS void
+-- check_supersedes(tenure.caller_identity, tenure.execution_rows, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.execution_rows, p_plan jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1042,8 +1375,8 @@ CREATE FUNCTION tenure.check_texts(p_field text, p_value jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
--- check_verdict(tenure.caller_identity, tenure.executions, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.check_verdict(p_caller tenure.caller_identity, p_execution tenure.executions, p_verdict text, p_on_behalf_of text) RETURNS void
+-- check_verdict(tenure.caller_identity, tenure.execution_rows, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.check_verdict(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_verdict text, p_on_behalf_of text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1064,7 +1397,7 @@ CREATE FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allo
     AS $$...$$;
 
 -- claim_lanes(tenure.caller_identity, tenure.tunings, text, text[], integer, boolean, integer[], integer); Type: FUNCTION
-CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[] DEFAULT NULL::integer[], p_lanes_max integer DEFAULT NULL::integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT stepped boolean[], OUT more boolean) RETURNS record
+CREATE FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[] DEFAULT NULL::integer[], p_lanes_max integer DEFAULT NULL::integer) RETURNS tenure.claim_terms
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -1076,13 +1409,28 @@ CREATE FUNCTION tenure.claim_marked(p_caller tenure.caller_identity, p_executor 
     SET enable_bitmapscan TO 'off'
     AS $$...$$;
 
+-- claim_prepare(tenure.caller_identity, tenure.tunings, timestamp with time zone, tenure.claim_request); Type: FUNCTION
+CREATE FUNCTION tenure.claim_prepare(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_claim tenure.claim_request) RETURNS tenure.claim_terms
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- claim_ranking(integer, tenure.claim_terms, smallint); Type: FUNCTION
+CREATE FUNCTION tenure.claim_ranking(p_tenant_id integer, p_terms tenure.claim_terms, p_rank_last smallint) RETURNS integer[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- claimed_job(uuid, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.claimed_job(p_job_id uuid, p_started timestamp with time zone) RETURNS TABLE(attempts_max smallint, payload json, idempotency_key text, enqueued_by text, created_at timestamp with time zone, more jsonb)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$...$$;
+
 -- class_reach(text); Type: FUNCTION
 CREATE FUNCTION tenure.class_reach(p_action_class text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
--- clock_stood(tenure.executions, timestamp with time zone, timestamp with time zone, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.clock_stood(p_execution tenure.executions, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid) RETURNS interval
+-- clock_stood(tenure.execution_rows, timestamp with time zone, timestamp with time zone, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.clock_stood(p_execution tenure.execution_rows, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid) RETURNS interval
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -1110,8 +1458,8 @@ CREATE FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
 
--- config_write(integer, timestamp with time zone, text, text, text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb) RETURNS jsonb
+-- config_write(integer, timestamp with time zone, text, text, text, jsonb, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb, p_approval jsonb DEFAULT '{}'::jsonb) RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -1141,24 +1489,6 @@ CREATE FUNCTION tenure.cursor_text(p_epoch integer, p_txid xid8, p_seq bigint) R
 -- cut_text(text, integer); Type: FUNCTION
 CREATE FUNCTION tenure.cut_text(p_text text, p_bytes_max integer) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$...$$;
-
--- dead_letter_list(text, text, text, timestamp with time zone, integer); Type: FUNCTION
-CREATE FUNCTION tenure.dead_letter_list(p_triage_status text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_fingerprint text DEFAULT NULL::text, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 50) RETURNS TABLE(dead_letter_id uuid, job_id uuid, kind text, executor text, attempts integer, error_code text, error_class text, final_error text, fingerprint text, moved_at timestamp with time zone, moved_by text, triage_status text, triage_note text, triaged_by text, replayed_as uuid)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- dead_letter_replay(uuid, text); Type: FUNCTION
-CREATE FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- dead_letter_replay_preview(uuid); Type: FUNCTION
-CREATE FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) RETURNS jsonb
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- dead_letters; Type: TABLE
@@ -1201,19 +1531,43 @@ CREATE TABLE tenure.dead_letters (
     replayed_at timestamp with time zone,
     CONSTRAINT dead_letters_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT dead_letters_attempts_max_check CHECK ((attempts_max >= 1)),
-    CONSTRAINT dead_letters_check CHECK (((triage_status = 'pending'::text) OR ((triaged_at IS NOT NULL) AND (triaged_by IS NOT NULL)))),
-    CONSTRAINT dead_letters_check1 CHECK (((replayed_as IS NULL) = (replayed_at IS NULL))),
     CONSTRAINT dead_letters_final_error_check CHECK ((final_error ~ '\S'::text)),
     CONSTRAINT dead_letters_kind_check CHECK ((kind ~ '\S'::text)),
     CONSTRAINT dead_letters_moved_by_check CHECK ((moved_by ~ '\S'::text)),
     CONSTRAINT dead_letters_payload_check CHECK ((json_typeof(payload) = 'object'::text)),
     CONSTRAINT dead_letters_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
+    CONSTRAINT dead_letters_replay_has_time CHECK (((replayed_as IS NULL) = (replayed_at IS NULL))),
+    CONSTRAINT dead_letters_triage_has_author CHECK (((triage_status = 'pending'::text) OR ((triaged_at IS NOT NULL) AND (triaged_by IS NOT NULL)))),
     CONSTRAINT dead_letters_triage_status_check CHECK ((triage_status = ANY (ARRAY['pending'::text, 'acknowledged'::text, 'manual_replay'::text, 'escalated'::text, 'closed'::text])))
 );
 ALTER TABLE ONLY tenure.dead_letters FORCE ROW LEVEL SECURITY;
 
 -- TABLE dead_letters; Type: COMMENT
-COMMENT ON TABLE tenure.dead_letters IS 'Jobs that gave up, with triage and replay. They outlive the retention of their jobs.';
+COMMENT ON TABLE tenure.dead_letters IS 'Jobs that used up their attempts, with triage and replay. They outlive the retention of their jobs.';
+
+-- dead_letter_job(tenure.dead_letters); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_job(p_row tenure.dead_letters) RETURNS tenure.new_job
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- dead_letter_list(text, text, text, timestamp with time zone, integer, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_list(p_triage_status text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_fingerprint text DEFAULT NULL::text, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 50, p_before_id uuid DEFAULT NULL::uuid) RETURNS TABLE(dead_letter_id uuid, job_id uuid, kind text, executor text, attempts integer, error_code text, error_class text, final_error text, fingerprint text, moved_at timestamp with time zone, moved_by text, triage_status text, triage_note text, triaged_by text, replayed_as uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- dead_letter_replay(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- dead_letter_replay_preview(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
 
 -- dead_letter_row(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.dead_letter_row(p_dead_letter_id uuid) RETURNS tenure.dead_letters
@@ -1232,6 +1586,16 @@ CREATE FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
+
+-- dead_letters_sweep(integer[], timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letters_sweep(p_tenants integer[], p_now timestamp with time zone, p_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- dead_letters_write(timestamp with time zone, text, tenure.run_ruling[]); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letters_write(p_now timestamp with time zone, p_actor text, p_rulings tenure.run_ruling[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$...$_$;
 
 -- deceptive_sign(text); Type: FUNCTION
 CREATE FUNCTION tenure.deceptive_sign(p_text text) RETURNS text
@@ -1291,27 +1655,42 @@ CREATE FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref te
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- end_of_late(uuid, integer, integer, integer, integer, timestamp with time zone, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.end_of_late(p_job_id uuid, p_tenant_id integer, p_lane integer, p_run integer, p_attempts integer, p_due timestamp with time zone, p_deadline timestamp with time zone) RETURNS tenure.run_end
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- ends_answer(tenure.caller_identity, timestamp with time zone, tenure.end_batch, tenure.batch_taken, text); Type: FUNCTION
+CREATE FUNCTION tenure.ends_answer(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_taken tenure.batch_taken, p_answers text) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone, token uuid)
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- ends_follow(timestamp with time zone, text, integer[], uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.ends_follow(p_now timestamp with time zone, p_actor text, p_lanes integer[], p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
--- enqueue_alike(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, integer, json[], text[], text, integer, timestamp with time zone, timestamp with time zone, text, text, text, text, integer, text, bigint, uuid, uuid, uuid, text, text, text, text, boolean); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) RETURNS record
+-- ends_of(tenure.end_batch, text); Type: FUNCTION
+CREATE FUNCTION tenure.ends_of(p_ends tenure.end_batch, p_outcome text) RETURNS text[]
     LANGUAGE plpgsql
     AS $$...$$;
 
--- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, text[], json[], text[], text[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], text[], text[], integer[], text[], bigint[], uuid[], uuid[], uuid[], text[], text[], text[], uuid[], text, integer[], integer[], text[], integer[], text, integer[], jsonb[]); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[] DEFAULT NULL::integer[], p_backoffs integer[] DEFAULT NULL::integer[], p_on_lost text[] DEFAULT NULL::text[], p_renewals_max integer[] DEFAULT NULL::integer[], p_on_exhausted text DEFAULT NULL::text, p_floors integer[] DEFAULT NULL::integer[], p_origins jsonb[] DEFAULT NULL::jsonb[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) RETURNS record
+-- enqueue_alike(tenure.caller_identity, tenure.tunings, timestamp with time zone, tenure.new_job, integer, json[], text[], boolean); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[], p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- enqueue_batch(tenure.caller_identity, tenure.tunings, timestamp with time zone, tenure.new_job[]); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_nestloop TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
-    AS $_$...$_$;
+    AS $$...$$;
 
--- enqueue_lanes(tenure.caller_identity, tenure.tunings, text[], text[], integer[]); Type: FUNCTION
-CREATE FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[], p_floors integer[] DEFAULT NULL::integer[]) RETURNS integer[]
+-- enqueue_lanes(tenure.caller_identity, tenure.tunings, tenure.new_job[]); Type: FUNCTION
+CREATE FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_jobs tenure.new_job[]) RETURNS integer[]
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1324,11 +1703,6 @@ CREATE FUNCTION tenure.epoch_after(p_epoch integer) RETURNS integer
 -- error_fingerprint(text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$...$$;
-
--- event_about(text, timestamp with time zone, text, text, text, text, text, text, uuid, integer, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.event_about(p_cursor text, p_at timestamp with time zone, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_job_kind text, p_executor text, p_job_id uuid, p_run integer, p_data jsonb) RETURNS jsonb
-    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- event_end(); Type: FUNCTION
@@ -1362,6 +1736,11 @@ CREATE FUNCTION tenure.events_never_change() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- evidence_error(text); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_error(p_message text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- evidence_key_add(text, bytea, bytea, boolean); Type: FUNCTION
 CREATE FUNCTION tenure.evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean DEFAULT false) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1390,9 +1769,9 @@ CREATE FUNCTION tenure.evidence_key_register(p_key_id text, p_public_key bytea) 
 CREATE TABLE tenure.evidence_keys (
     key_id text NOT NULL,
     public_key bytea NOT NULL,
+    is_external boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
     created_by text NOT NULL,
-    is_external boolean DEFAULT false NOT NULL,
     CONSTRAINT evidence_keys_created_by_check CHECK ((created_by ~ '\S'::text)),
     CONSTRAINT evidence_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text)),
     CONSTRAINT evidence_keys_public_key_check CHECK ((octet_length(public_key) = 32))
@@ -1400,10 +1779,10 @@ CREATE TABLE tenure.evidence_keys (
 ALTER TABLE ONLY tenure.evidence_keys FORCE ROW LEVEL SECURITY;
 
 -- TABLE evidence_keys; Type: COMMENT
-COMMENT ON TABLE tenure.evidence_keys IS 'Public keys of evidence. The secret half of one is in tenure.secrets, as evidence:<key id>, or outside.';
+COMMENT ON TABLE tenure.evidence_keys IS 'Public keys of evidence; the newest signs. The secret half is in tenure.secrets, as evidence:<key id>, or outside.';
 
 -- COLUMN evidence_keys.is_external; Type: COMMENT
-COMMENT ON COLUMN tenure.evidence_keys.is_external IS 'Its secret half was never in the database: servers have it in a file or in their environment.';
+COMMENT ON COLUMN tenure.evidence_keys.is_external IS 'The secret half was never in the database: servers have it in a file or in their environment.';
 
 -- evidence_key_signing(); Type: FUNCTION
 CREATE FUNCTION tenure.evidence_key_signing() RETURNS tenure.evidence_keys
@@ -1420,18 +1799,23 @@ CREATE FUNCTION tenure.evidence_plan(p_execution_id uuid, p_plan text) RETURNS t
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- evidence_rows(tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.evidence_rows(p_execution tenure.executions) RETURNS TABLE(part integer, place bigint, rank text, line jsonb)
+-- evidence_rows(tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.evidence_rows(p_execution tenure.execution_rows) RETURNS TABLE(part integer, place bigint, rank text, line jsonb)
     LANGUAGE sql STABLE
     AS $$...$$;
 
+-- excerpt(text); Type: FUNCTION
+CREATE FUNCTION tenure.excerpt(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- execution_admit(timestamp with time zone, text, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid) RETURNS tenure.executions
+CREATE FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid) RETURNS tenure.execution_rows
     LANGUAGE plpgsql
     AS $$...$$;
 
--- execution_allowed(timestamp with time zone, tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.execution_allowed(p_now timestamp with time zone, p_execution tenure.executions) RETURNS text
+-- execution_allowed(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.execution_allowed(p_now timestamp with time zone, p_execution tenure.execution_rows) RETURNS text
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1536,7 +1920,7 @@ CREATE FUNCTION tenure.execution_freeze(p_reason text, p_until timestamp with ti
     AS $$...$$;
 
 -- execution_freeze_plan(tenure.caller_identity, timestamp with time zone, text, jsonb, text, text, text, timestamp with time zone, timestamp with time zone, jsonb, text, uuid, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid) RETURNS tenure.executions
+CREATE FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid) RETURNS tenure.execution_rows
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1545,8 +1929,8 @@ CREATE FUNCTION tenure.execution_key(p_tenant_id integer, p_principal text, p_pl
     LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
--- execution_lapses_at(timestamp with time zone, tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.execution_lapses_at(p_now timestamp with time zone, p_execution tenure.executions) RETURNS timestamp with time zone
+-- execution_lapses_at(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.execution_lapses_at(p_now timestamp with time zone, p_execution tenure.execution_rows) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -1559,12 +1943,12 @@ CREATE FUNCTION tenure.execution_list(p_state text DEFAULT NULL::text, p_request
     AS $$...$$;
 
 -- execution_locked(integer, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) RETURNS tenure.executions
+CREATE FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) RETURNS tenure.execution_rows
     LANGUAGE plpgsql
     AS $$...$$;
 
--- execution_look(timestamp with time zone, tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.execution_look(p_now timestamp with time zone, p_execution tenure.executions) RETURNS text
+-- execution_look(timestamp with time zone, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_look(p_now timestamp with time zone, p_execution_id uuid) RETURNS text
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1579,8 +1963,8 @@ CREATE FUNCTION tenure.execution_moves() RETURNS TABLE(from_state text, to_state
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_parks(timestamp with time zone, tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.executions) RETURNS boolean
+-- execution_parks(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.execution_rows) RETURNS boolean
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1617,6 +2001,19 @@ CREATE FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text DEFAULT 
 CREATE FUNCTION tenure.execution_show(p_execution_id uuid) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_states_move(); Type: FUNCTION
+CREATE FUNCTION tenure.execution_states_move() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_states_values(); Type: FUNCTION
+CREATE FUNCTION tenure.execution_states_values() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- execution_stop(timestamp with time zone, text, uuid, text, text, text, text); Type: FUNCTION
@@ -1662,8 +2059,8 @@ CREATE FUNCTION tenure.execution_unfreeze(p_reason text) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_waits(timestamp with time zone, tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.execution_waits(p_now timestamp with time zone, p_execution tenure.executions) RETURNS text[]
+-- execution_waits(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.execution_waits(p_now timestamp with time zone, p_execution tenure.execution_rows) RETURNS text[]
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -1717,32 +2114,12 @@ CREATE FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) RETURNS b
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- executions_move(); Type: FUNCTION
-CREATE FUNCTION tenure.executions_move() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
 -- executions_schedule(timestamp with time zone, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
-    AS $$...$$;
-
--- executions_shape(); Type: FUNCTION
-CREATE FUNCTION tenure.executions_shape() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET standard_conforming_strings TO 'on'
-    AS $_$...$_$;
-
--- executions_stand(); Type: FUNCTION
-CREATE FUNCTION tenure.executions_stand() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- executions_start(timestamp with time zone, text, uuid[]); Type: FUNCTION
@@ -1772,8 +2149,58 @@ CREATE FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executo
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- explain_ended(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.explain_ended(p_job jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- explain_executor(integer, timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.explain_executor(p_tenant_id integer, p_now timestamp with time zone, p_executor text) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- explain_held(timestamp with time zone, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.explain_held(p_now timestamp with time zone, p_job jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- explain_kind(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.explain_kind(p_tenant_id integer, p_kind text) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- explain_times(timestamp with time zone, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.explain_times(p_now timestamp with time zone, p_job jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- explain_turn(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.explain_turn(p_job jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- fence_of(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.fence_of(p_job_id uuid) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- follow_up_failed(text, integer, text, timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.follow_up_failed(p_task text, p_tenant_id integer, p_subject text, p_now timestamp with time zone, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- follow_up_note(text, integer[], text[], timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.follow_up_note(p_task text, p_tenants integer[], p_subjects text[], p_due_at timestamp with time zone, p_reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- follow_up_take(text, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.follow_up_take(p_task text, p_tenant_id integer, p_subject text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- follow_ups_due(text, integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.follow_ups_due(p_task text, p_tenants integer[], p_limit integer) RETURNS TABLE(tenant_id integer, subject text)
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -1788,13 +2215,13 @@ CREATE FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- governance_apply(integer, timestamp with time zone, text, text, text, text, jsonb, tenure.governance_changes); Type: FUNCTION
-CREATE FUNCTION tenure.governance_apply(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_subject text, p_name text, p_operation text, p_new jsonb, p_change tenure.governance_changes) RETURNS jsonb
+-- governance_apply(tenure.governance_changes, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.governance_apply(p_change tenure.governance_changes, p_now timestamp with time zone) RETURNS jsonb
     LANGUAGE plpgsql
     AS $$...$$;
 
--- governance_change(tenure.caller_identity, text, text, text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb) RETURNS jsonb
+-- governance_change(tenure.caller_identity, text, text, text, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1833,6 +2260,11 @@ CREATE FUNCTION tenure.governance_needs_approval(p_tenant_id integer) RETURNS bo
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
+-- governance_remove(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.governance_remove(p_tenant_id integer, p_subject text, p_name text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- has_long_number(jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.has_long_number(p_value jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1859,6 +2291,31 @@ CREATE FUNCTION tenure.id_floor(p_at timestamp with time zone) RETURNS uuid
 -- id_time(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.id_time(p_id uuid) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- idempotency_hash(text, text); Type: FUNCTION
+CREATE FUNCTION tenure.idempotency_hash(p_scope text, p_key text) RETURNS uuid
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- idempotency_kept(uuid, timestamp with time zone, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.idempotency_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- idempotency_prove(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.idempotency_prove(p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- idempotency_scope(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.idempotency_scope(p_tenant_id integer, p_kind text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- idempotency_take(uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.idempotency_take(p_ids uuid[], p_hashes uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- installation_check(); Type: FUNCTION
@@ -1916,8 +2373,8 @@ CREATE FUNCTION tenure.is_plan_restricted(p_execution_id uuid) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- is_requester(tenure.executions, text[]); Type: FUNCTION
-CREATE FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) RETURNS boolean
+-- is_requester(tenure.execution_rows, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.is_requester(p_execution tenure.execution_rows, p_names text[]) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -1931,8 +2388,8 @@ CREATE FUNCTION tenure.is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_r
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- is_settled(tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.is_settled(p_execution tenure.executions) RETURNS boolean
+-- is_settled(tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.is_settled(p_execution tenure.execution_rows) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -1996,8 +2453,8 @@ CREATE FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcome
     SET jit TO 'off'
     AS $$...$$;
 
--- job_end_one(uuid, uuid, text, jsonb, text, text, text, text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb DEFAULT NULL::jsonb, p_result_ref text DEFAULT NULL::text, p_error_code text DEFAULT NULL::text, p_error_class text DEFAULT NULL::text, p_error_message text DEFAULT NULL::text, p_delay_seconds integer DEFAULT NULL::integer) RETURNS jsonb
+-- job_end_one(uuid, uuid, text, jsonb, text, tenure.run_error, integer); Type: FUNCTION
+CREATE FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb DEFAULT NULL::jsonb, p_result_ref text DEFAULT NULL::text, p_error tenure.run_error DEFAULT NULL::tenure.run_error, p_delay_seconds integer DEFAULT NULL::integer) RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
@@ -2040,8 +2497,8 @@ CREATE FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_p
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- job_hand(tenure.caller_identity, integer, uuid, text, json, text, timestamp with time zone, integer, integer, integer); Type: FUNCTION
-CREATE FUNCTION tenure.job_hand(p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text, p_due timestamp with time zone, p_attempts_max integer, p_run_timeout_seconds integer, p_renewals_max integer) RETURNS boolean
+-- job_hand(tenure.caller_identity, tenure.tunings, tenure.handed_job); Type: FUNCTION
+CREATE FUNCTION tenure.job_hand(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_job tenure.handed_job) RETURNS boolean
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -2096,7 +2553,6 @@ CREATE FUNCTION tenure.job_reap(p_mode text DEFAULT 'apply'::text, p_limit integ
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
-    SET enable_nestloop TO 'on'
     AS $$...$$;
 
 -- job_release(uuid, uuid); Type: FUNCTION
@@ -2117,7 +2573,7 @@ CREATE FUNCTION tenure.job_settle(p_now timestamp with time zone, p_actor text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
-    AS $_$...$_$;
+    AS $$...$$;
 
 -- job_show(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.job_show(p_job_id uuid) RETURNS jsonb
@@ -2180,6 +2636,11 @@ CREATE FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes te
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
+-- jobs_clean(timestamp with time zone, uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.jobs_clean(p_now timestamp with time zone, p_job_ids uuid[], p_step_job_ids uuid[]) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- jobs_only_cleaned(); Type: FUNCTION
 CREATE FUNCTION tenure.jobs_only_cleaned() RETURNS trigger
     LANGUAGE plpgsql
@@ -2219,20 +2680,10 @@ CREATE FUNCTION tenure.key_create(p_principal text, p_prefix text, p_digest byte
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
 
--- key_hash(text, text); Type: FUNCTION
-CREATE FUNCTION tenure.key_hash(p_scope text, p_key text) RETURNS uuid
-    LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$...$$;
-
 -- key_home(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.key_home(p_key_id uuid) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- key_kept(uuid, timestamp with time zone, timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.key_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone) RETURNS boolean
-    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- key_list(); Type: FUNCTION
@@ -2252,11 +2703,6 @@ CREATE FUNCTION tenure.key_roles() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
--- key_scope(integer, text); Type: FUNCTION
-CREATE FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$...$$;
-
 -- keyed_hash(bytea); Type: FUNCTION
 CREATE FUNCTION tenure.keyed_hash(p_digest bytea) RETURNS bytea
     LANGUAGE plpgsql STABLE
@@ -2266,16 +2712,6 @@ CREATE FUNCTION tenure.keyed_hash(p_digest bytea) RETURNS bytea
 CREATE FUNCTION tenure.keys_ended(p_key_ids uuid[]) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- keys_prove(uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.keys_prove(p_job_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql
-    AS $$...$$;
-
--- keys_take(uuid[], uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.keys_take(p_ids uuid[], p_hashes uuid[]) RETURNS uuid[]
-    LANGUAGE plpgsql
     AS $$...$$;
 
 -- keys_used(uuid[]); Type: FUNCTION
@@ -2295,40 +2731,37 @@ CREATE TABLE tenure.kinds (
     kind text NOT NULL,
     executor text DEFAULT 'external_worker'::text NOT NULL,
     event_domain text DEFAULT 'job'::text NOT NULL,
+    only_by_plan boolean DEFAULT false NOT NULL,
     attempts_max smallint,
     backoff_base_seconds integer,
     backoff_jitter_percent smallint,
+    on_exhausted text DEFAULT 'dead_letter'::text NOT NULL,
     lease_seconds integer,
     lease_seconds_max integer,
     renewals_max integer,
     run_timeout_seconds integer,
-    retention_seconds integer,
-    on_exhausted text DEFAULT 'dead_letter'::text NOT NULL,
-    description text DEFAULT ''::text NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    updated_by text NOT NULL,
     concurrency_max integer,
-    limit_settles_at timestamp with time zone,
-    limited_after xid8,
     paused_at timestamp with time zone,
     paused_by text,
     pause_note text,
     catch_up text,
+    retention_seconds integer,
     key_keep_seconds integer,
-    only_by_plan boolean DEFAULT false NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    updated_by text NOT NULL,
     CONSTRAINT kinds_attempts_max_check CHECK (((attempts_max >= 1) AND (attempts_max <= 1000))),
     CONSTRAINT kinds_backoff_base_seconds_check CHECK (((backoff_base_seconds >= 1) AND (backoff_base_seconds <= 86400))),
     CONSTRAINT kinds_backoff_jitter_percent_check CHECK (((backoff_jitter_percent >= 0) AND (backoff_jitter_percent <= 100))),
     CONSTRAINT kinds_catch_up_check CHECK ((catch_up = ANY (ARRAY['latest_only'::text, 'every_plan'::text, 'none'::text]))),
-    CONSTRAINT kinds_check CHECK (((lease_seconds IS NULL) OR (lease_seconds_max IS NULL) OR (lease_seconds <= lease_seconds_max))),
-    CONSTRAINT kinds_check1 CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
-    CONSTRAINT kinds_check2 CHECK (((concurrency_max IS NOT NULL) OR ((limited_after IS NULL) AND (limit_settles_at IS NULL)))),
     CONSTRAINT kinds_concurrency_max_check CHECK (((concurrency_max >= 1) AND (concurrency_max <= 100000))),
     CONSTRAINT kinds_key_keep_seconds_check CHECK (((key_keep_seconds >= 1) AND (key_keep_seconds <= 315360000))),
     CONSTRAINT kinds_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
     CONSTRAINT kinds_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
     CONSTRAINT kinds_lease_seconds_max_check CHECK (((lease_seconds_max >= 1) AND (lease_seconds_max <= 86400))),
+    CONSTRAINT kinds_lease_within_max CHECK (((lease_seconds IS NULL) OR (lease_seconds_max IS NULL) OR (lease_seconds <= lease_seconds_max))),
     CONSTRAINT kinds_on_exhausted_check CHECK ((on_exhausted = ANY (ARRAY['dead_letter'::text, 'fail'::text]))),
+    CONSTRAINT kinds_pause_has_author CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
     CONSTRAINT kinds_paused_by_check CHECK ((paused_by ~ '\S'::text)),
     CONSTRAINT kinds_renewals_max_check CHECK (((renewals_max >= 0) AND (renewals_max <= 1000000))),
     CONSTRAINT kinds_retention_seconds_check CHECK (((retention_seconds >= 60) AND (retention_seconds <= 315360000))),
@@ -2337,25 +2770,19 @@ CREATE TABLE tenure.kinds (
 );
 
 -- TABLE kinds; Type: COMMENT
-COMMENT ON TABLE tenure.kinds IS 'The policy of a kind. Null means: as the configuration says. A job keeps the policy it was enqueued under.';
-
--- COLUMN kinds.concurrency_max; Type: COMMENT
-COMMENT ON COLUMN tenure.kinds.concurrency_max IS 'Held jobs of this kind at most, over all workers and executors. Null: no limit.';
-
--- COLUMN kinds.limit_settles_at; Type: COMMENT
-COMMENT ON COLUMN tenure.kinds.limit_settles_at IS 'Set while the limit is new: claims that began before it may still bring jobs without the mark of a limited one, so every held job of the kind is counted. See tenure.kind_settle.';
-
--- COLUMN kinds.limited_after; Type: COMMENT
-COMMENT ON COLUMN tenure.kinds.limited_after IS 'Set while the limit settles: transactions before this one may still bring such jobs.';
-
--- COLUMN kinds.catch_up; Type: COMMENT
-COMMENT ON COLUMN tenure.kinds.catch_up IS 'What becomes of late slots of schedules that do not say it themselves. Null: none for agents, latest_only for all others.';
-
--- COLUMN kinds.key_keep_seconds; Type: COMMENT
-COMMENT ON COLUMN tenure.kinds.key_keep_seconds IS 'How long after its end a job keeps its key, at most as long as it is kept itself. Null: until its end.';
+COMMENT ON TABLE tenure.kinds IS 'The policy of a kind. Null: the configuration decides. A job keeps the policy it was enqueued under.';
 
 -- COLUMN kinds.only_by_plan; Type: COMMENT
 COMMENT ON COLUMN tenure.kinds.only_by_plan IS 'True: each job of the kind is the step of an execution. Every other way to make one is refused.';
+
+-- COLUMN kinds.concurrency_max; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.concurrency_max IS 'Maximum number of held jobs of this kind, over all workers and executors. Null: no limit.';
+
+-- COLUMN kinds.catch_up; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.catch_up IS 'Applies to late slots of schedules without a rule of their own. Null: none for agents, else latest_only.';
+
+-- COLUMN kinds.key_keep_seconds; Type: COMMENT
+COMMENT ON COLUMN tenure.kinds.key_keep_seconds IS 'How long after its end a job keeps its key, at most as long as it is kept itself. Null: until its end.';
 
 -- kind_list(); Type: FUNCTION
 CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
@@ -2392,11 +2819,6 @@ CREATE FUNCTION tenure.kind_set(p_kind text, p_policy jsonb DEFAULT '{}'::jsonb,
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- kind_settle(integer, text, integer[], timestamp with time zone, xid8); Type: FUNCTION
-CREATE FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_settles_at timestamp with time zone, p_after xid8) RETURNS void
-    LANGUAGE plpgsql
-    AS $$...$$;
-
 -- kind_show(text); Type: FUNCTION
 CREATE FUNCTION tenure.kind_show(p_kind text) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2408,8 +2830,8 @@ CREATE FUNCTION tenure.kind_unplanned(p_tenant_id integer, p_kind text) RETURNS 
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- kind_write(integer, timestamp with time zone, text, text, text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb) RETURNS void
+-- kind_write(integer, timestamp with time zone, text, text, text, jsonb, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb, p_approval jsonb DEFAULT '{}'::jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -2419,8 +2841,8 @@ CREATE FUNCTION tenure.lane_check(p_caller tenure.caller_identity, p_kind text, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- lane_ensure(tenure.caller_identity, text, text, text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text DEFAULT ''::text, p_floor integer DEFAULT 0) RETURNS integer
+-- lane_ensure(tenure.caller_identity, text, text, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text DEFAULT ''::text, p_stepped boolean DEFAULT false) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -2430,8 +2852,8 @@ CREATE FUNCTION tenure.lane_lapse(p_lanes integer[], p_now timestamp with time z
     LANGUAGE plpgsql
     AS $$...$$;
 
--- lane_make(integer, text, text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.lane_make(p_tenant_id integer, p_kind text, p_executor text, p_floor integer) RETURNS integer
+-- lane_make(integer, text, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.lane_make(p_tenant_id integer, p_kind text, p_executor text, p_stepped boolean) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -2440,6 +2862,11 @@ CREATE FUNCTION tenure.lane_make(p_tenant_id integer, p_kind text, p_executor te
 CREATE FUNCTION tenure.lane_open(p_kind text, p_executor text DEFAULT NULL::text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lane_policy(integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.lane_policy(p_tenant_id integer, p_kind text, p_executor text) RETURNS TABLE(lane integer, executor text, timed boolean, kind text, event_domain text, attempts_max smallint, backoff_base_seconds integer, backoff_jitter_percent smallint, run_timeout_seconds integer, renewals_max integer, on_exhausted text, only_by_plan boolean)
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- lane_preferred(integer, text); Type: FUNCTION
@@ -2452,10 +2879,20 @@ CREATE FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- lane_ranges(integer, timestamp with time zone, tenure.claim_request, tenure.claim_terms, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lane_ranges(p_tenant_id integer, p_now timestamp with time zone, p_claim tenure.claim_request, p_terms tenure.claim_terms, p_at integer) RETURNS tenure.lane_pick[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- lane_ready(integer[], integer); Type: FUNCTION
 CREATE FUNCTION tenure.lane_ready(p_lanes integer[], p_limit integer DEFAULT 1000) RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- lane_take(tenure.caller_identity, timestamp with time zone, tenure.claim_request, tenure.lane_pick, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lane_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_claim tenure.claim_request, p_pick tenure.lane_pick, p_room integer) RETURNS TABLE(job_id uuid, rank smallint, due timestamp with time zone, run integer, attempt smallint, attempts_max smallint, payload json, idempotency_key text, enqueued_by text, created_at timestamp with time zone, more jsonb)
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- lane_time(integer[]); Type: FUNCTION
@@ -2463,8 +2900,8 @@ CREATE FUNCTION tenure.lane_time(p_lanes integer[]) RETURNS void
     LANGUAGE sql
     AS $$...$$;
 
--- lane_try(integer, text, text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.lane_try(p_tenant_id integer, p_kind text, p_executor text, p_floor integer) RETURNS integer
+-- lane_try(integer, text, text, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.lane_try(p_tenant_id integer, p_kind text, p_executor text, p_stepped boolean) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '100ms'
@@ -2480,11 +2917,6 @@ CREATE FUNCTION tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_en
     LANGUAGE plpgsql
     AS $$...$$;
 
--- lease_floor(integer); Type: FUNCTION
-CREATE FUNCTION tenure.lease_floor(p_seconds integer) RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$...$$;
-
 -- lease_shrink(tenure.run_end[]); Type: FUNCTION
 CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
     LANGUAGE plpgsql
@@ -2495,16 +2927,15 @@ CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- limit_of_service(text); Type: FUNCTION
+CREATE FUNCTION tenure.limit_of_service(p_name text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- lineage(); Type: FUNCTION
 CREATE FUNCTION tenure.lineage() RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- lines_left(integer[], text[]); Type: FUNCTION
-CREATE FUNCTION tenure.lines_left(p_tenants integer[], p_targets text[]) RETURNS void
-    LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
     AS $$...$$;
 
 -- lock_acquire(text[], integer, text); Type: FUNCTION
@@ -2545,6 +2976,28 @@ CREATE FUNCTION tenure.lock_part(p_type text, p_ref text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- lock_queue_go_on(integer[], text[]); Type: FUNCTION
+CREATE FUNCTION tenure.lock_queue_go_on(p_tenants integer[], p_targets text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- lock_queue_join(timestamp with time zone, uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.lock_queue_join(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- lock_queue_leave(uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.lock_queue_leave(p_execs uuid[], p_numbers integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- lock_queue_recheck(timestamp with time zone, uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.lock_queue_recheck(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- lock_reach(text); Type: FUNCTION
 CREATE FUNCTION tenure.lock_reach(p_lock_scope text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2571,6 +3024,11 @@ CREATE FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_seconds i
 CREATE FUNCTION tenure.lock_waiters(p_part text, p_limit integer DEFAULT 100) RETURNS TABLE(place bigint, execution_id uuid, step_id text, purpose text, priority integer, action text, waiting_since timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- locks_expire(timestamp with time zone, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.locks_expire(p_now timestamp with time zone, p_tenant_id integer, p_target text) RETURNS integer
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- locks_hold(integer, text[]); Type: FUNCTION
@@ -2662,6 +3120,11 @@ CREATE FUNCTION tenure.may_be_deep(p_text text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- may_be_refused(json, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.may_be_refused(p_payload json, p_text text, p_key text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
 -- may_have_forbidden_key(text); Type: FUNCTION
 CREATE FUNCTION tenure.may_have_forbidden_key(p_text text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -2670,6 +3133,11 @@ CREATE FUNCTION tenure.may_have_forbidden_key(p_text text) RETURNS boolean
 -- may_have_long_number(text); Type: FUNCTION
 CREATE FUNCTION tenure.may_have_long_number(p_text text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- may_have_refused_field(tenure.new_job, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.may_have_refused_field(p_job tenure.new_job, p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
     AS $$...$$;
 
 -- may_read_plan(tenure.caller_identity, uuid); Type: FUNCTION
@@ -2778,6 +3246,36 @@ CREATE FUNCTION tenure.offer_lock(p_channel text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- offers; Type: TABLE
+CREATE TABLE tenure.offers (
+    token uuid NOT NULL,
+    lane integer NOT NULL,
+    tenant_id integer NOT NULL,
+    owner text NOT NULL,
+    executor text NOT NULL,
+    principal text NOT NULL,
+    channel text NOT NULL,
+    lease_seconds integer NOT NULL,
+    until timestamp with time zone NOT NULL
+)
+WITH (vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
+
+-- TABLE offers; Type: COMMENT
+COMMENT ON TABLE tenure.offers IS 'Idle workers that take one job each. An enqueue may hand a job over in its own transaction, under token.';
+
+-- COLUMN offers.channel; Type: COMMENT
+COMMENT ON COLUMN tenure.offers.channel IS 'The notification channel of the worker. No other program knows it.';
+
+-- offer_notice(text, timestamp with time zone, tenure.handed_job, tenure.offers); Type: FUNCTION
+CREATE FUNCTION tenure.offer_notice(p_principal text, p_now timestamp with time zone, p_job tenure.handed_job, p_offer tenure.offers) RETURNS text
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- offer_take(integer, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.offer_take(p_lane integer, p_now timestamp with time zone) RETURNS tenure.offers
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- offers_end(integer[], timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.offers_end(p_tenants integer[], p_until timestamp with time zone) RETURNS void
     LANGUAGE sql
@@ -2812,6 +3310,12 @@ CREATE FUNCTION tenure.partition_list(p_table text) RETURNS TABLE(name text, low
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$...$_$;
 
+-- partition_split(text, timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.partition_split(p_table text, p_bound timestamp with time zone, p_new text) RETURNS text[]
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- partition_split_at(text, timestamp with time zone, integer); Type: FUNCTION
 CREATE FUNCTION tenure.partition_split_at(p_table text, p_now timestamp with time zone, p_days integer) RETURNS timestamp with time zone
     LANGUAGE sql
@@ -2824,7 +3328,7 @@ CREATE FUNCTION tenure.partition_upkeep(p_table text DEFAULT NULL::text) RETURNS
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '100ms'
     SET "TimeZone" TO 'UTC'
-    AS $_$...$_$;
+    AS $$...$$;
 
 -- partitions_over(text[], timestamp with time zone, text[]); Type: FUNCTION
 CREATE FUNCTION tenure.partitions_over(p_tables text[], p_now timestamp with time zone, p_gone text[]) RETURNS TABLE(table_name text, name text, lower_at timestamp with time zone, upper_at timestamp with time zone)
@@ -2837,6 +3341,7 @@ CREATE TABLE tenure.schedules (
     schedule_id integer NOT NULL,
     tenant_id integer NOT NULL,
     name text NOT NULL,
+    description text NOT NULL,
     cron text,
     every_seconds integer,
     zone text NOT NULL,
@@ -2853,22 +3358,21 @@ CREATE TABLE tenure.schedules (
     source_ref text,
     target_ref text,
     payload_ref text,
+    run_timeout_seconds integer,
+    attempts_max smallint,
+    backoff_base_seconds integer,
     overlap text NOT NULL,
     catch_up text NOT NULL,
     catch_up_window_seconds integer NOT NULL,
     catch_up_slots_max integer NOT NULL,
-    run_timeout_seconds integer,
-    attempts_max smallint,
-    backoff_base_seconds integer,
     reentry text NOT NULL,
-    description text NOT NULL,
     plan_from timestamp with time zone NOT NULL,
     planned_to timestamp with time zone,
     next_at timestamp with time zone,
+    ended_at timestamp with time zone,
     paused_at timestamp with time zone,
     paused_by text,
     pause_note text,
-    ended_at timestamp with time zone,
     error_code text,
     error_message text,
     created_at timestamp with time zone NOT NULL,
@@ -2881,17 +3385,17 @@ CREATE TABLE tenure.schedules (
     CONSTRAINT schedules_catch_up_check CHECK ((catch_up = ANY (ARRAY['latest_only'::text, 'every_plan'::text, 'none'::text]))),
     CONSTRAINT schedules_catch_up_slots_max_check CHECK (((catch_up_slots_max >= 1) AND (catch_up_slots_max <= 100))),
     CONSTRAINT schedules_catch_up_window_seconds_check CHECK (((catch_up_window_seconds >= 60) AND (catch_up_window_seconds <= 2592000))),
-    CONSTRAINT schedules_check CHECK (((cron IS NULL) <> (every_seconds IS NULL))),
-    CONSTRAINT schedules_check1 CHECK ((end_at > start_at)),
-    CONSTRAINT schedules_check2 CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
-    CONSTRAINT schedules_check3 CHECK (((deleted_at IS NULL) OR (next_at IS NULL))),
     CONSTRAINT schedules_classification_check CHECK ((classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
     CONSTRAINT schedules_created_by_check CHECK ((created_by ~ '\S'::text)),
+    CONSTRAINT schedules_deleted_is_not_due CHECK (((deleted_at IS NULL) OR (next_at IS NULL))),
+    CONSTRAINT schedules_end_after_start CHECK ((end_at > start_at)),
     CONSTRAINT schedules_end_at_check CHECK (isfinite(end_at)),
     CONSTRAINT schedules_every_seconds_check CHECK (((every_seconds >= 10) AND (every_seconds <= 31622400))),
     CONSTRAINT schedules_jitter_seconds_check CHECK (((jitter_seconds >= 0) AND (jitter_seconds <= 86400))),
     CONSTRAINT schedules_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
+    CONSTRAINT schedules_one_rule CHECK (((cron IS NULL) <> (every_seconds IS NULL))),
     CONSTRAINT schedules_overlap_check CHECK ((overlap = ANY (ARRAY['skip'::text, 'queue'::text, 'cancel_other'::text, 'allow'::text]))),
+    CONSTRAINT schedules_pause_has_author CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
     CONSTRAINT schedules_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
     CONSTRAINT schedules_reentry_check CHECK ((reentry = ANY (ARRAY['allowed'::text, 'refused'::text]))),
     CONSTRAINT schedules_run_timeout_seconds_check CHECK (((run_timeout_seconds >= 1) AND (run_timeout_seconds <= 2592000))),
@@ -2905,19 +3409,19 @@ WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05');
 ALTER TABLE ONLY tenure.schedules FORCE ROW LEVEL SECURITY;
 
 -- TABLE schedules; Type: COMMENT
-COMMENT ON TABLE tenure.schedules IS 'A rule (cron in a time zone, or an interval) and the job it starts. Whoever plans, starts or gives up slots of it holds its row; who deletes it leaves the row for the slots'' sake.';
+COMMENT ON TABLE tenure.schedules IS 'A rule (cron in a time zone, or an interval) and the job it starts. A transaction that changes slots locks this row. A deleted schedule keeps its row as long as it has slots.';
 
 -- COLUMN schedules.plan_from; Type: COMMENT
-COMMENT ON COLUMN tenure.schedules.plan_from IS 'The rule as it is has slots from here on: when it was made or last changed.';
+COMMENT ON COLUMN tenure.schedules.plan_from IS 'Slots of the present rule begin here: when it was made or last changed.';
 
 -- COLUMN schedules.planned_to; Type: COMMENT
-COMMENT ON COLUMN tenure.schedules.planned_to IS 'The newest slot that the rule has made since.';
+COMMENT ON COLUMN tenure.schedules.planned_to IS 'The newest slot of the present rule.';
 
 -- COLUMN schedules.next_at; Type: COMMENT
-COMMENT ON COLUMN tenure.schedules.next_at IS 'When the scheduler has to look at it. Null: never again, unless it is changed.';
+COMMENT ON COLUMN tenure.schedules.next_at IS 'When the scheduler looks at it next. Null: not until it is changed.';
 
 -- COLUMN schedules.ended_at; Type: COMMENT
-COMMENT ON COLUMN tenure.schedules.ended_at IS 'Since when its rule has no slot to come.';
+COMMENT ON COLUMN tenure.schedules.ended_at IS 'Since when the rule has no further slot.';
 
 -- pause_words(tenure.schedules); Type: FUNCTION
 CREATE FUNCTION tenure.pause_words(p_schedule tenure.schedules) RETURNS text
@@ -2928,6 +3432,11 @@ CREATE FUNCTION tenure.pause_words(p_schedule tenure.schedules) RETURNS text
 CREATE FUNCTION tenure.payload_shown(p_payload json) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_allowed(text, bigint, bigint, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_allowed(p_form text, p_low bigint, p_high bigint, p_words text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- plan_canonical(jsonb); Type: FUNCTION
@@ -2946,18 +3455,10 @@ CREATE FUNCTION tenure.plan_check(p_plan text) RETURNS jsonb
 CREATE FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
--- plan_check_id(text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.plan_check_id(p_place text, p_id jsonb) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET standard_conforming_strings TO 'on'
-    AS $$...$$;
-
--- plan_check_list(text, jsonb, bigint, bigint, text); Type: FUNCTION
-CREATE FUNCTION tenure.plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint, p_noun text) RETURNS void
+-- plan_check_list(text, jsonb, bigint, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -2968,14 +3469,8 @@ CREATE FUNCTION tenure.plan_check_needs(p_plan jsonb) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- plan_check_section(text, json, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.plan_check_section(p_place text, p_document json, p_section jsonb) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- plan_check_section_step(text, jsonb, text, text[]); Type: FUNCTION
-CREATE FUNCTION tenure.plan_check_section_step(p_place text, p_step jsonb, p_target text, p_mine text[]) RETURNS void
+-- plan_check_section_fields(text, json, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_section_fields(p_place text, p_document json, p_section jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -2988,6 +3483,12 @@ CREATE FUNCTION tenure.plan_check_section_steps(p_plan jsonb, p_place text, p_se
 
 -- plan_check_sections(json, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.plan_check_sections(p_document json, p_plan jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- plan_check_step_fits(text, jsonb, text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_check_step_fits(p_place text, p_step jsonb, p_target text, p_mine text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -3007,23 +3508,28 @@ CREATE FUNCTION tenure.plan_document(p_text text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
-    AS $_$...$_$;
+    AS $$...$$;
 
--- plan_document_trouble(json, boolean); Type: FUNCTION
-CREATE FUNCTION tenure.plan_document_trouble(p_document json, p_marked boolean) RETURNS TABLE(trouble text, at integer[], said text)
+-- plan_document_finding(json, boolean); Type: FUNCTION
+CREATE FUNCTION tenure.plan_document_finding(p_document json, p_marked boolean) RETURNS TABLE(finding text, at integer[])
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
--- plan_field_trouble(json, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.plan_field_trouble(p_document json, p_plan jsonb) RETURNS TABLE(trouble text, step integer, field text, item integer, value jsonb, form text, low bigint, high bigint, words text[])
+-- plan_field_finding(json, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.plan_field_finding(p_document json, p_plan jsonb) RETURNS TABLE(finding text, step integer, field text, item integer, form text, low bigint, high bigint, words text[])
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- plan_fields(); Type: FUNCTION
 CREATE FUNCTION tenure.plan_fields() RETURNS TABLE(of_step boolean, rank integer, field text, form text, required boolean, low bigint, high bigint, words text[])
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- plan_findings(); Type: FUNCTION
+CREATE FUNCTION tenure.plan_findings() RETURNS TABLE(finding text, code text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
@@ -3072,20 +3578,14 @@ CREATE FUNCTION tenure.plan_readable(p_text text) RETURNS text
     SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
 
+-- plan_refuse(text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.plan_refuse(p_place text, p_finding text, p_allowed text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- plan_refuse_cycle(jsonb, integer[], integer[], integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- plan_refuse_need(jsonb, integer, integer, integer); Type: FUNCTION
-CREATE FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- plan_refuse_type(text, jsonb, text); Type: FUNCTION
-CREATE FUNCTION tenure.plan_refuse_type(p_place text, p_value jsonb, p_expected text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -3130,8 +3630,8 @@ CREATE FUNCTION tenure.plan_uses(p_plan jsonb) RETURNS TABLE(kind text, executor
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- plan_value_trouble(jsonb, text, boolean, bigint, bigint, text[]); Type: FUNCTION
-CREATE FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) RETURNS text
+-- plan_value_finding(jsonb, text, boolean, bigint, bigint, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.plan_value_finding(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET standard_conforming_strings TO 'on'
@@ -3212,6 +3712,33 @@ CREATE FUNCTION tenure.ready_marks_tidy(p_tenants integer[], p_limit integer) RE
     SET enable_mergejoin TO 'off'
     AS $$...$$;
 
+-- reap_delayed(integer[], timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.reap_delayed(p_tenants integer[], p_now timestamp with time zone, p_limit integer) RETURNS tenure.run_end[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- reap_expired(integer[], timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.reap_expired(p_tenants integer[], p_now timestamp with time zone, p_limit integer) RETURNS tenure.run_end[]
+    LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    AS $$...$$;
+
+-- reap_list(integer[], timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.reap_list(p_tenants integer[], p_now timestamp with time zone, p_limit integer) RETURNS TABLE(job_id uuid, tenant text, kind text, finding text, worker text, state text)
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- reap_overdue(integer[], timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.reap_overdue(p_tenants integer[], p_now timestamp with time zone, p_limit integer) RETURNS tenure.run_end[]
+    LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    AS $$...$$;
+
+-- reap_ready(integer[], timestamp with time zone, integer); Type: FUNCTION
+CREATE FUNCTION tenure.reap_ready(p_tenants integer[], p_now timestamp with time zone, p_limit integer) RETURNS tenure.run_end[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- refusal(text, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) RETURNS jsonb
     LANGUAGE plpgsql
@@ -3267,8 +3794,8 @@ CREATE FUNCTION tenure.refuse_execution_letter(p_execution_id uuid) RETURNS void
     LANGUAGE sql
     AS $$...$$;
 
--- refuse_execution_state(tenure.executions, text, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.refuse_execution_state(p_execution tenure.executions, p_wanted text, p_from text, p_next text) RETURNS void
+-- refuse_execution_state(tenure.execution_rows, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_execution_state(p_execution tenure.execution_rows, p_wanted text, p_from text, p_next text) RETURNS void
     LANGUAGE sql
     AS $$...$$;
 
@@ -3364,9 +3891,14 @@ CREATE FUNCTION tenure.roles_missing(p_approval tenure.approvals) RETURNS text[]
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- rules_named(tenure.executions); Type: FUNCTION
-CREATE FUNCTION tenure.rules_named(p_execution tenure.executions) RETURNS jsonb
+-- rules_named(tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.rules_named(p_execution tenure.execution_rows) RETURNS jsonb
     LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- rulings_write(timestamp with time zone, text, text, tenure.run_ruling[]); Type: FUNCTION
+CREATE FUNCTION tenure.rulings_write(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_rulings tenure.run_ruling[]) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- attempts; Type: TABLE
@@ -3393,18 +3925,67 @@ CREATE TABLE tenure.attempts (
     error_message text,
     result jsonb,
     result_ref text,
-    CONSTRAINT attempts_check CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
-    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL)))
+    CONSTRAINT attempts_final_state CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
+    CONSTRAINT attempts_goes_on_when_due CHECK ((final OR (next_due IS NOT NULL)))
 )
 PARTITION BY RANGE (job_id);
 
 -- TABLE attempts; Type: COMMENT
-COMMENT ON TABLE tenure.attempts IS 'Append-only, one row per ended run; the row marked final is the terminal record. An end outside a run takes run + 1, without token. owner: the worker''s own name; holder: the principal it was.';
+COMMENT ON TABLE tenure.attempts IS 'One row per ended run; the row marked final ends the job. An end outside a run takes run + 1 and no token.';
+
+-- COLUMN attempts.owner; Type: COMMENT
+COMMENT ON COLUMN tenure.attempts.owner IS 'The name that the worker gave itself.';
+
+-- COLUMN attempts.holder; Type: COMMENT
+COMMENT ON COLUMN tenure.attempts.holder IS 'The principal that held the job.';
 
 -- run_facts(tenure.attempts, text); Type: FUNCTION
 CREATE FUNCTION tenure.run_facts(p_run tenure.attempts, p_actor text) RETURNS jsonb
     LANGUAGE sql STABLE
     AS $$...$$;
+
+-- step_states; Type: TABLE
+CREATE TABLE tenure.step_states (
+    execution_id uuid NOT NULL,
+    step_number integer NOT NULL,
+    tenant_id integer NOT NULL,
+    attempts_max smallint,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    needs_left integer NOT NULL,
+    job_id uuid,
+    dispatches smallint DEFAULT 0 NOT NULL,
+    fence bigint,
+    attempt smallint DEFAULT 0 NOT NULL,
+    worker text,
+    queued_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    output_summary jsonb,
+    output_ref text,
+    output_size_bytes integer,
+    error_code text,
+    error_class text,
+    error_message text,
+    carried_from uuid,
+    verdict_by text,
+    verdict_reason text,
+    CONSTRAINT step_states_moves CHECK ((
+CASE
+    WHEN (state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text, 'blocked'::text])) THEN (ended_at IS NULL)
+    WHEN (state = ANY (ARRAY['running'::text, 'unknown'::text])) THEN ((ended_at IS NULL) AND (job_id IS NOT NULL))
+    ELSE ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) AND (ended_at IS NOT NULL))
+END AND (LEAST(needs_left, (attempt)::integer, (dispatches)::integer, output_size_bytes) >= 0) AND ((attempt <= attempts_max) OR (verdict_by IS NOT NULL) OR (attempts_max IS NULL)) AND (ended_at >= started_at) AND (octet_length((output_summary)::text) <= 10240) AND (length(output_ref) <= 500) AND (octet_length(error_message) <= 4000)))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
+
+-- TABLE step_states; Type: COMMENT
+COMMENT ON TABLE tenure.step_states IS 'Where a step stands. It becomes a job when its turn comes. Only a transaction that has locked the row of its execution in execution_states changes it. attempts_max is a copy, for the check.';
+
+-- COLUMN step_states.needs_left; Type: COMMENT
+COMMENT ON COLUMN tenure.step_states.needs_left IS 'How many of its needs have not succeeded yet.';
+
+-- COLUMN step_states.fence; Type: COMMENT
+COMMENT ON COLUMN tenure.step_states.fence IS 'The fencing number of the run that may act on the target, or was the last: greater than all before it. Null for a step without a lock.';
 
 -- steps; Type: TABLE
 CREATE TABLE tenure.steps (
@@ -3420,73 +4001,54 @@ CREATE TABLE tenure.steps (
     executor text,
     payload jsonb DEFAULT '{}'::jsonb NOT NULL,
     payload_ref text,
+    payload_classification text DEFAULT 'safe_metadata'::text NOT NULL,
     effects text NOT NULL,
     attempts_max smallint,
     timeout_seconds integer NOT NULL,
     renewals_max integer NOT NULL,
     lease_seconds integer NOT NULL,
     priority smallint NOT NULL,
+    registration text,
+    level_min smallint DEFAULT 0 NOT NULL,
     approval_level smallint NOT NULL,
     rule text NOT NULL,
     approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
     approval_quorum smallint DEFAULT 1 NOT NULL,
     approval_seconds integer DEFAULT 86400 NOT NULL,
+    section text,
     lock_target text,
     lock_action text,
     compensation_note text,
-    state text DEFAULT 'waiting'::text NOT NULL,
-    needs_left integer NOT NULL,
-    blocked_order bigint,
-    blocked_at timestamp with time zone,
-    fence bigint,
-    job_id uuid,
-    dispatches smallint DEFAULT 0 NOT NULL,
-    carried_from uuid,
-    attempt smallint DEFAULT 0 NOT NULL,
-    worker text,
-    queued_at timestamp with time zone,
-    started_at timestamp with time zone,
-    ended_at timestamp with time zone,
-    output_summary jsonb,
-    output_ref text,
-    output_size_bytes integer,
-    error_code text,
-    error_class text,
-    error_message text,
-    verdict_by text,
-    verdict_reason text,
-    duration_ms bigint GENERATED ALWAYS AS (((round((date_part('epoch'::text, (ended_at - started_at)) * (1000000)::double precision)))::bigint / 1000)) STORED,
-    registration text,
-    level_min smallint DEFAULT 0 NOT NULL,
-    payload_classification text DEFAULT 'safe_metadata'::text NOT NULL,
-    section text,
-    CONSTRAINT steps_check CHECK ((approval_level >= level_min)),
-    CONSTRAINT steps_goes_on CHECK ((
-CASE
-    WHEN (state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text])) THEN (num_nonnulls(ended_at, blocked_order) = 0)
-    WHEN (state = ANY (ARRAY['running'::text, 'unknown'::text])) THEN ((num_nonnulls(ended_at, blocked_order) = 0) AND (job_id IS NOT NULL))
-    WHEN (state = 'blocked'::text) THEN ((ended_at IS NULL) AND (blocked_order IS NOT NULL))
-    ELSE ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) AND (ended_at IS NOT NULL) AND (blocked_order IS NULL))
-END AND (LEAST(needs_left, (attempt)::integer, (dispatches)::integer, output_size_bytes) >= 0) AND ((attempt <= attempts_max) OR (verdict_by IS NOT NULL) OR (attempts_max IS NULL)) AND (ended_at >= started_at) AND (octet_length((output_summary)::text) <= 10240) AND (length(output_ref) <= 500) AND (octet_length(error_message) <= 4000))),
+    CONSTRAINT steps_action_check CHECK ((action ~ '\S'::text)),
+    CONSTRAINT steps_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
+    CONSTRAINT steps_approval_level_check CHECK (((approval_level >= 0) AND (approval_level <= 3))),
+    CONSTRAINT steps_approval_quorum_check CHECK (((approval_quorum >= 1) AND (approval_quorum <= 10))),
+    CONSTRAINT steps_approval_seconds_check CHECK ((approval_seconds > 0)),
+    CONSTRAINT steps_attempts_max_check CHECK ((attempts_max >= 1)),
+    CONSTRAINT steps_effects_check CHECK ((effects = ANY (ARRAY['idempotent'::text, 'once'::text]))),
+    CONSTRAINT steps_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
     CONSTRAINT steps_level_min_check CHECK (((level_min >= 0) AND (level_min <= 3))),
-    CONSTRAINT steps_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text])))
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.05');
+    CONSTRAINT steps_level_reached CHECK ((approval_level >= level_min)),
+    CONSTRAINT steps_lock CHECK (((lock_target IS NOT NULL) OR (lock_action IS NULL))),
+    CONSTRAINT steps_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT steps_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
+    CONSTRAINT steps_renewals_max_check CHECK ((renewals_max >= 0)),
+    CONSTRAINT steps_rule_check CHECK ((rule ~ '\S'::text)),
+    CONSTRAINT steps_step_id_check CHECK ((step_id ~ '\S'::text)),
+    CONSTRAINT steps_step_number_check CHECK ((step_number > 0)),
+    CONSTRAINT steps_target_ref_check CHECK ((target_ref ~ '\S'::text)),
+    CONSTRAINT steps_target_type_check CHECK ((target_type ~ '\S'::text)),
+    CONSTRAINT steps_timeout_seconds_check CHECK ((timeout_seconds > 0))
+);
 
 -- TABLE steps; Type: COMMENT
-COMMENT ON TABLE tenure.steps IS 'One step of a frozen plan: what it is (never changed) and what became of it. It becomes a job when its turn comes.';
+COMMENT ON TABLE tenure.steps IS 'One step of a frozen plan, as the plan, the registered actions and the rules have it. Written once.';
 
 -- COLUMN steps.action_class; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.action_class IS 'The class that applies: that of the registered action, or what the plan says where that reaches further.';
+COMMENT ON COLUMN tenure.steps.action_class IS 'The class that applies: that of the registered action, or that of the plan where it is stricter.';
 
--- COLUMN steps.approval_quorum; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.approval_quorum IS 'What an approval of the step itself takes, with the roles and the time, as the rules were when the plan was submitted.';
-
--- COLUMN steps.needs_left; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.needs_left IS 'So many of its needs have not succeeded yet.';
-
--- COLUMN steps.fence; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.fence IS 'The fencing number of the run that may act on the target, or was the last: greater than all before it.';
+-- COLUMN steps.payload_classification; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.payload_classification IS 'Where it is restricted, evidence shows only the SHA-256 of the payload, in the step and in the plan.';
 
 -- COLUMN steps.registration; Type: COMMENT
 COMMENT ON COLUMN tenure.steps.registration IS 'The registered action that decided, by its name or glob. Null: none matched.';
@@ -3494,19 +4056,77 @@ COMMENT ON COLUMN tenure.steps.registration IS 'The registered action that decid
 -- COLUMN steps.level_min; Type: COMMENT
 COMMENT ON COLUMN tenure.steps.level_min IS 'The approval level that the action itself demands, whatever the rules say.';
 
--- COLUMN steps.payload_classification; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.payload_classification IS 'Of its payload. Where it is restricted, evidence shows only the SHA-256, in the step and in the plan.';
+-- COLUMN steps.approval_quorum; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.approval_quorum IS 'With the roles and the time: what an approval of this step takes, by the rules when the plan was submitted.';
 
 -- COLUMN steps.section; Type: COMMENT
 COMMENT ON COLUMN tenure.steps.section IS 'The section of the plan that it belongs to: steps that hold one lock together, one after the other.';
 
--- run_told(tenure.steps, uuid, integer); Type: FUNCTION
-CREATE FUNCTION tenure.run_told(p_step tenure.steps, p_job_id uuid, p_run integer) RETURNS boolean
+-- step_rows; Type: VIEW
+CREATE VIEW tenure.step_rows WITH (security_invoker='true') AS
+ SELECT p.execution_id,
+    p.step_number,
+    p.tenant_id,
+    p.step_id,
+    p.action,
+    p.action_class,
+    p.target_type,
+    p.target_ref,
+    p.kind,
+    p.executor,
+    p.payload,
+    p.payload_ref,
+    p.payload_classification,
+    p.effects,
+    p.attempts_max,
+    p.timeout_seconds,
+    p.renewals_max,
+    p.lease_seconds,
+    p.priority,
+    p.approval_level,
+    p.level_min,
+    p.rule,
+    p.approval_roles,
+    p.approval_quorum,
+    p.approval_seconds,
+    p.lock_target,
+    p.lock_action,
+    p.section,
+    p.compensation_note,
+    p.registration,
+    s.state,
+    s.needs_left,
+    s.fence,
+    s.job_id,
+    s.dispatches,
+    s.carried_from,
+    s.attempt,
+    s.worker,
+    s.queued_at,
+    s.started_at,
+    s.ended_at,
+    tenure.milliseconds(s.started_at, s.ended_at) AS duration_ms,
+    s.output_summary,
+    s.output_ref,
+    s.output_size_bytes,
+    s.error_code,
+    s.error_class,
+    s.error_message,
+    s.verdict_by,
+    s.verdict_reason
+   FROM (tenure.steps p
+     JOIN tenure.step_states s ON (((s.execution_id = p.execution_id) AND (s.step_number = p.step_number))));
+
+-- VIEW step_rows; Type: COMMENT
+COMMENT ON VIEW tenure.step_rows IS 'Steps: what the plan says, and where each stands.';
+
+-- run_told(tenure.step_rows, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, text, uuid[], uuid[], text[], jsonb[], text[], text[], text[], text[], integer[], uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone, token uuid)
+-- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, tenure.end_batch, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[], p_answers text) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone, token uuid)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -3517,8 +4137,18 @@ CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- runs_succeed(tenure.caller_identity, tenure.tunings, timestamp with time zone, uuid[], uuid[], text[], jsonb[], text[], integer[]); Type: FUNCTION
-CREATE FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]) RETURNS uuid[]
+-- runs_rule(timestamp with time zone, tenure.run_end[]); Type: FUNCTION
+CREATE FUNCTION tenure.runs_rule(p_now timestamp with time zone, p_ends tenure.run_end[]) RETURNS tenure.run_ruling[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- runs_succeed(tenure.caller_identity, tenure.tunings, timestamp with time zone, tenure.end_batch); Type: FUNCTION
+CREATE FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- runs_take(tenure.caller_identity, timestamp with time zone, tenure.end_batch, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.runs_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[]) RETURNS tenure.batch_taken
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -3533,6 +4163,11 @@ CREATE FUNCTION tenure.schedule_advance(p_plans jsonb) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
+    AS $$...$$;
+
+-- schedule_advance_batch(tenure.caller_identity, timestamp with time zone, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_advance_batch(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- schedule_answer(integer, text); Type: FUNCTION
@@ -3562,6 +4197,11 @@ CREATE FUNCTION tenure.schedule_create(p_name text, p_spec jsonb, p_on_behalf_of
 CREATE FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- schedule_event_data(tenure.schedules); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_event_data(p_schedule tenure.schedules) RETURNS jsonb
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- schedule_insert(tenure.caller_identity, timestamp with time zone, text, tenure.schedules); Type: FUNCTION
@@ -3594,6 +4234,31 @@ CREATE FUNCTION tenure.schedule_put(p_name text, p_spec jsonb, p_on_behalf_of te
 
 -- schedule_read(tenure.caller_identity, tenure.schedules, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.schedule_read(p_caller tenure.caller_identity, p_old tenure.schedules, p_spec jsonb) RETURNS tenure.schedules
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- schedule_read_field(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_read_field(p_field text, p_value jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- schedule_read_job(tenure.schedules, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_read_job(p_new tenure.schedules, p_spec jsonb) RETURNS tenure.schedules
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- schedule_read_number(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_read_number(p_field text, p_value jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- schedule_read_policy(tenure.caller_identity, tenure.schedules, tenure.schedules, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_read_policy(p_caller tenure.caller_identity, p_old tenure.schedules, p_new tenure.schedules, p_spec jsonb) RETURNS tenure.schedules
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- schedule_read_rule(tenure.schedules, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_read_rule(p_new tenure.schedules, p_spec jsonb) RETURNS tenure.schedules
     LANGUAGE plpgsql
     SET standard_conforming_strings TO 'on'
     AS $_$...$_$;
@@ -3640,11 +4305,6 @@ CREATE FUNCTION tenure.schedule_take(p_limit integer DEFAULT 500) RETURNS TABLE(
     SET enable_seqscan TO 'off'
     AS $$...$$;
 
--- schedule_told(tenure.schedules); Type: FUNCTION
-CREATE FUNCTION tenure.schedule_told(p_schedule tenure.schedules) RETURNS jsonb
-    LANGUAGE sql STABLE
-    AS $$...$$;
-
 -- schedule_update(text, jsonb, text); Type: FUNCTION
 CREATE FUNCTION tenure.schedule_update(p_name text, p_changes jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE sql SECURITY DEFINER
@@ -3656,8 +4316,13 @@ CREATE FUNCTION tenure.schedule_write(p_name text, p_spec jsonb, p_mode text, p_
     LANGUAGE plpgsql
     AS $$...$$;
 
--- schedules_advance(tenure.caller_identity, timestamp with time zone, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.schedules_advance(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb) RETURNS jsonb
+-- schedules_catch_up(timestamp with time zone, tenure.rule_plan[]); Type: FUNCTION
+CREATE FUNCTION tenure.schedules_catch_up(p_now timestamp with time zone, p_plans tenure.rule_plan[]) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- schedules_look_again(timestamp with time zone, tenure.rule_plan[]); Type: FUNCTION
+CREATE FUNCTION tenure.schedules_look_again(p_now timestamp with time zone, p_plans tenure.rule_plan[]) RETURNS bigint
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -3750,14 +4415,17 @@ CREATE TABLE tenure.planned_slots (
     scope_id text NOT NULL,
     plan_time timestamp with time zone NOT NULL,
     origin text NOT NULL,
-    state text NOT NULL,
-    skip_reason text,
     expression text NOT NULL,
     zone text NOT NULL,
+    planned_at timestamp with time zone NOT NULL,
+    planned_by text NOT NULL,
+    state text NOT NULL,
+    skip_reason text,
     due_at timestamp with time zone NOT NULL,
     waiting_since timestamp with time zone,
     missed integer,
     missed_until timestamp with time zone,
+    updated_at timestamp with time zone NOT NULL,
     job_id uuid,
     attempts smallint DEFAULT 0 NOT NULL,
     worker text,
@@ -3770,47 +4438,40 @@ CREATE TABLE tenure.planned_slots (
     result_ref text,
     error_code text,
     error_message text,
-    owes_next boolean DEFAULT false NOT NULL,
-    planned_at timestamp with time zone NOT NULL,
-    planned_by text NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
     CONSTRAINT planned_slots_attempts_check CHECK ((attempts >= 0)),
-    CONSTRAINT planned_slots_check CHECK ((ended_at >= started_at)),
-    CONSTRAINT planned_slots_check1 CHECK (((state = 'skipped'::text) = (skip_reason IS NOT NULL))),
-    CONSTRAINT planned_slots_check2 CHECK (((state = ANY (ARRAY['planned'::text, 'running'::text])) = (ended_at IS NULL))),
-    CONSTRAINT planned_slots_check3 CHECK (((state = ANY (ARRAY['planned'::text, 'skipped'::text])) = (job_id IS NULL))),
-    CONSTRAINT planned_slots_check4 CHECK (((job_id IS NULL) = (fired_at IS NULL))),
-    CONSTRAINT planned_slots_check5 CHECK (((waiting_since IS NULL) OR (state = 'planned'::text))),
-    CONSTRAINT planned_slots_check6 CHECK (((missed IS NULL) = (missed_until IS NULL))),
     CONSTRAINT planned_slots_due_at_check CHECK (isfinite(due_at)),
     CONSTRAINT planned_slots_duration_ms_check CHECK ((duration_ms >= 0)),
+    CONSTRAINT planned_slots_end_after_start CHECK ((ended_at >= started_at)),
     CONSTRAINT planned_slots_error_message_check CHECK ((octet_length(error_message) <= 4000)),
     CONSTRAINT planned_slots_expression_check CHECK ((expression ~ '\S'::text)),
+    CONSTRAINT planned_slots_fired_with_job CHECK (((job_id IS NULL) = (fired_at IS NULL))),
     CONSTRAINT planned_slots_missed_check CHECK ((missed >= 1)),
+    CONSTRAINT planned_slots_missed_until CHECK (((missed IS NULL) = (missed_until IS NULL))),
+    CONSTRAINT planned_slots_open_until_ended CHECK (((state = ANY (ARRAY['planned'::text, 'running'::text])) = (ended_at IS NULL))),
     CONSTRAINT planned_slots_origin_check CHECK ((origin = ANY (ARRAY['rule'::text, 'manual'::text, 'backfill'::text]))),
     CONSTRAINT planned_slots_plan_time_check CHECK ((isfinite(plan_time) AND ((origin = 'manual'::text) OR (EXTRACT(epoch FROM plan_time) = trunc(EXTRACT(epoch FROM plan_time)))))),
     CONSTRAINT planned_slots_planned_by_check CHECK ((planned_by ~ '\S'::text)),
     CONSTRAINT planned_slots_result_check CHECK ((octet_length((result)::text) <= 16384)),
+    CONSTRAINT planned_slots_run_has_job CHECK (((state = ANY (ARRAY['planned'::text, 'skipped'::text])) = (job_id IS NULL))),
     CONSTRAINT planned_slots_scope_id_check CHECK ((scope_id ~ '\S'::text)),
     CONSTRAINT planned_slots_scope_kind_check CHECK ((scope_kind ~ '\S'::text)),
+    CONSTRAINT planned_slots_skip_has_reason CHECK (((state = 'skipped'::text) = (skip_reason IS NOT NULL))),
     CONSTRAINT planned_slots_skip_reason_check CHECK ((skip_reason = ANY (ARRAY['overlap'::text, 'paused'::text, 'missed_window'::text, 'superseded'::text, 'refused'::text]))),
     CONSTRAINT planned_slots_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text]))),
+    CONSTRAINT planned_slots_waits_while_planned CHECK (((waiting_since IS NULL) OR (state = 'planned'::text))),
     CONSTRAINT planned_slots_zone_check CHECK ((zone ~ '\S'::text))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05');
 ALTER TABLE ONLY tenure.planned_slots FORCE ROW LEVEL SECURITY;
 
 -- TABLE planned_slots; Type: COMMENT
-COMMENT ON TABLE tenure.planned_slots IS 'One planned run of a schedule: planned ahead, its run while there is one, and its record after that, longer than that of its job. A moment has one row, whoever plans it.';
+COMMENT ON TABLE tenure.planned_slots IS 'One moment of a schedule: planned ahead, then its run, then its record, which outlives the job. Each moment has one row.';
 
 -- COLUMN planned_slots.plan_time; Type: COMMENT
-COMMENT ON COLUMN tenure.planned_slots.plan_time IS 'The moment it stands for: a whole second of the rule; of a run by hand the moment it was asked for.';
+COMMENT ON COLUMN tenure.planned_slots.plan_time IS 'The moment it stands for: a whole second of the rule, or the exact moment at which a run by hand was requested.';
 
 -- COLUMN planned_slots.missed; Type: COMMENT
-COMMENT ON COLUMN tenure.planned_slots.missed IS 'So many slots, this one the first, were seen by nobody in time; missed_until is the last of them.';
-
--- COLUMN planned_slots.owes_next; Type: COMMENT
-COMMENT ON COLUMN tenure.planned_slots.owes_next IS 'Its run has ended, and the scheduler has not looked yet whether another waits for that.';
+COMMENT ON COLUMN tenure.planned_slots.missed IS 'How many slots, this one included, were not seen in time; missed_until is the last of them.';
 
 -- slot_origin(tenure.schedules, tenure.planned_slots); Type: FUNCTION
 CREATE FUNCTION tenure.slot_origin(p_schedule tenure.schedules, p_slot tenure.planned_slots) RETURNS jsonb
@@ -3845,9 +4506,14 @@ CREATE FUNCTION tenure.slot_withdraw(p_tokens uuid[]) RETURNS uuid[]
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- slots_catch_up(tenure.schedules, tenure.planned_slots, timestamp with time zone, timestamp with time zone, timestamp with time zone, integer, timestamp with time zone, timestamp with time zone[], timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[], p_next timestamp with time zone) RETURNS integer
+-- slots_catch_up(tenure.schedules, tenure.planned_slots, timestamp with time zone, tenure.rule_plan); Type: FUNCTION
+CREATE FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_plan tenure.rule_plan) RETURNS integer
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- slots_emit(text, timestamp with time zone, text, bigint[]); Type: FUNCTION
+CREATE FUNCTION tenure.slots_emit(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]) RETURNS void
+    LANGUAGE sql
     AS $$...$$;
 
 -- slots_end(timestamp with time zone, text, uuid[]); Type: FUNCTION
@@ -3861,6 +4527,21 @@ CREATE FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timesta
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
+    AS $$...$$;
+
+-- slots_followed(integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.slots_followed(p_schedule_ids integer[]) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- slots_judged(timestamp with time zone, integer[], bigint); Type: FUNCTION
+CREATE FUNCTION tenure.slots_judged(p_now timestamp with time zone, p_schedule_ids integer[], p_slot_id bigint) RETURNS TABLE(slot_id bigint, schedule_id integer, tenant_id integer, origin text, waiting_since timestamp with time zone, overlap text, verdict text)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- slots_plan_next(timestamp with time zone, tenure.rule_plan[]); Type: FUNCTION
+CREATE FUNCTION tenure.slots_plan_next(p_now timestamp with time zone, p_plans tenure.rule_plan[]) RETURNS bigint
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- slots_room(integer, timestamp with time zone); Type: FUNCTION
@@ -3879,9 +4560,9 @@ CREATE FUNCTION tenure.slots_supersede(p_schedule_id integer, p_now timestamp wi
     LANGUAGE sql
     AS $$...$$;
 
--- slots_told(text, timestamp with time zone, text, bigint[]); Type: FUNCTION
-CREATE FUNCTION tenure.slots_told(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]) RETURNS void
-    LANGUAGE sql
+-- sqlstate_code(text); Type: FUNCTION
+CREATE FUNCTION tenure.sqlstate_code(p_sqlstate text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
 -- stale_check(integer); Type: FUNCTION
@@ -3897,12 +4578,6 @@ CREATE FUNCTION tenure.start_line(p_run integer, p_worker text, p_started_at tim
 
 -- starts_follow(timestamp with time zone, uuid[], text); Type: FUNCTION
 CREATE FUNCTION tenure.starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text) RETURNS integer
-    LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    AS $$...$$;
-
--- starts_tick(timestamp with time zone, integer[], integer); Type: FUNCTION
-CREATE FUNCTION tenure.starts_tick(p_now timestamp with time zone, p_tenants integer[], p_limit integer) RETURNS integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     AS $$...$$;
@@ -3933,9 +4608,9 @@ CREATE TABLE tenure.timeout_policies (
     lease_ms integer NOT NULL,
     renewals_max integer DEFAULT 3 NOT NULL,
     CONSTRAINT timeout_policies_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
-    CONSTRAINT timeout_policies_check CHECK ((lease_ms >= step_timeout_ms)),
-    CONSTRAINT timeout_policies_check1 CHECK ((execution_timeout_ms >= step_timeout_ms)),
+    CONSTRAINT timeout_policies_execution_covers_step CHECK ((execution_timeout_ms >= step_timeout_ms)),
     CONSTRAINT timeout_policies_execution_timeout_ms_check CHECK ((execution_timeout_ms > 0)),
+    CONSTRAINT timeout_policies_lease_covers_step CHECK ((lease_ms >= step_timeout_ms)),
     CONSTRAINT timeout_policies_lease_ms_check CHECK ((lease_ms > 0)),
     CONSTRAINT timeout_policies_renewals_max_check CHECK (((renewals_max >= 0) AND (renewals_max <= 1000))),
     CONSTRAINT timeout_policies_sla_class_check CHECK ((sla_class = ANY (ARRAY['fast'::text, 'medium'::text, 'long'::text]))),
@@ -3944,7 +4619,7 @@ CREATE TABLE tenure.timeout_policies (
 ALTER TABLE ONLY tenure.timeout_policies FORCE ROW LEVEL SECURITY;
 
 -- TABLE timeout_policies; Type: COMMENT
-COMMENT ON TABLE tenure.timeout_policies IS 'How long an execution, a step and a lease may take, by SLA class and action class. Rows of tenant 0 are the defaults of the installation; a tenant''s own stand above them.';
+COMMENT ON TABLE tenure.timeout_policies IS 'Limits for an execution, a step and a lease, by SLA class and action class. Rows of tenant 0 are the defaults of the installation; rows of a tenant come first.';
 
 -- step_lease_seconds(integer, tenure.timeout_policies); Type: FUNCTION
 CREATE FUNCTION tenure.step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies) RETURNS integer
@@ -4002,7 +4677,7 @@ CREATE TABLE tenure.step_runs (
 );
 
 -- TABLE step_runs; Type: COMMENT
-COMMENT ON TABLE tenure.step_runs IS 'What the runs of steps did, results included, copied from tenure.attempts in the transaction that empties their job. They live as long as the execution, and in its evidence after that.';
+COMMENT ON TABLE tenure.step_runs IS 'The runs of steps, copied from tenure.attempts when the job is emptied. They are kept as long as the execution, then in its evidence.';
 
 -- step_runs_of(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.step_runs_of(p_execution_id uuid) RETURNS SETOF tenure.step_runs
@@ -4078,6 +4753,11 @@ CREATE FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text,
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- steps_lease(integer, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[]) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- steps_lock(timestamp with time zone, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
@@ -4086,13 +4766,6 @@ CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[]
 -- steps_over(timestamp with time zone, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
 CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) RETURNS record
     LANGUAGE plpgsql
-    AS $$...$$;
-
--- steps_shape(); Type: FUNCTION
-CREATE FUNCTION tenure.steps_shape() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET standard_conforming_strings TO 'on'
     AS $$...$$;
 
 -- steps_skip(timestamp with time zone, uuid[], integer[], text); Type: FUNCTION
@@ -4124,13 +4797,13 @@ CREATE FUNCTION tenure.stricter_lock(p_said text, p_demanded text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
--- submission_record(tenure.executions, jsonb, text); Type: FUNCTION
-CREATE FUNCTION tenure.submission_record(p_execution tenure.executions, p_plan jsonb, p_text text) RETURNS jsonb
+-- submission_record(tenure.execution_rows, jsonb, text); Type: FUNCTION
+CREATE FUNCTION tenure.submission_record(p_execution tenure.execution_rows, p_plan jsonb, p_text text) RETURNS jsonb
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- submission_shown(tenure.executions, boolean, boolean, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) RETURNS jsonb
+-- submission_shown(tenure.execution_rows, boolean, boolean, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.submission_shown(p_execution tenure.execution_rows, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) RETURNS jsonb
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -4226,6 +4899,11 @@ CREATE FUNCTION tenure.subscription_step(p_sub tenure.subscriptions, p_rows_max 
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- sweep_find(integer[], timestamp with time zone, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.sweep_find(p_tenants integer[], p_now timestamp with time zone, p_after uuid, p_limit integer, OUT examined integer, OUT last_id uuid, OUT job_ids uuid[], OUT step_job_ids uuid[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- target_folded(integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.target_folded(p_tenant_id integer, p_type text, p_ref text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -4267,6 +4945,11 @@ CREATE FUNCTION tenure.targets_hold(p_ids uuid[], p_patience text) RETURNS boole
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
+-- targets_wanted(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.targets_wanted(p_ids uuid[]) RETURNS TABLE(tenant_id integer, target text)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- tenant_create(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4285,6 +4968,26 @@ CREATE FUNCTION tenure.tenant_promote(p_tenant_id integer, p_now timestamp with 
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    AS $$...$$;
+
+-- tick_ends(timestamp with time zone, integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.tick_ends(p_now timestamp with time zone, p_tenants integer[], p_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- tick_executions(timestamp with time zone, integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.tick_executions(p_now timestamp with time zone, p_tenants integer[], p_limit integer) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- tick_locks(timestamp with time zone, integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.tick_locks(p_now timestamp with time zone, p_tenants integer[], p_limit integer) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- tick_starts(timestamp with time zone, integer[], integer); Type: FUNCTION
+CREATE FUNCTION tenure.tick_starts(p_now timestamp with time zone, p_tenants integer[], p_limit integer) RETURNS integer
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- timeout_policy(integer, text, text); Type: FUNCTION
@@ -4386,6 +5089,12 @@ CREATE FUNCTION tenure.tunings_refresh(p_tenant_id integer) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- unread_query(text); Type: FUNCTION
+CREATE FUNCTION tenure.unread_query(p_partition text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
 -- utf16_rank(text); Type: FUNCTION
 CREATE FUNCTION tenure.utf16_rank(p_text text) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4395,29 +5104,29 @@ CREATE FUNCTION tenure.utf16_rank(p_text text) RETURNS bytea
 CREATE TABLE tenure.approval_votes (
     approval_id uuid NOT NULL,
     principal text NOT NULL,
+    on_behalf_of text,
     tenant_id integer NOT NULL,
     decision text NOT NULL,
     plan_hash text NOT NULL,
     comment text,
     auth_method text NOT NULL,
+    auth_makers text[] DEFAULT '{}'::text[] NOT NULL,
     source text,
     roles text[] DEFAULT '{}'::text[] NOT NULL,
     level smallint NOT NULL,
-    on_behalf_of text,
     at timestamp with time zone NOT NULL,
-    auth_makers text[] DEFAULT '{}'::text[] NOT NULL,
-    CONSTRAINT approval_votes_check CHECK (((decision <> 'reject'::text) OR (comment ~ '\S'::text))),
     CONSTRAINT approval_votes_decision_check CHECK ((decision = ANY (ARRAY['approve'::text, 'reject'::text]))),
     CONSTRAINT approval_votes_level_check CHECK (((level >= 1) AND (level <= 3))),
-    CONSTRAINT approval_votes_principal_check CHECK ((principal ~ '\S'::text))
+    CONSTRAINT approval_votes_principal_check CHECK ((principal ~ '\S'::text)),
+    CONSTRAINT approval_votes_rejection_has_comment CHECK (((decision <> 'reject'::text) OR (comment ~ '\S'::text)))
 );
 ALTER TABLE ONLY tenure.approval_votes FORCE ROW LEVEL SECURITY;
 
 -- TABLE approval_votes; Type: COMMENT
-COMMENT ON TABLE tenure.approval_votes IS 'Who decided, when, about which hash, proved by what, from where, in which role.';
+COMMENT ON TABLE tenure.approval_votes IS 'Votes: who decided, about which hash, with which proof of identity, from where and in which role.';
 
 -- COLUMN approval_votes.auth_makers; Type: COMMENT
-COMMENT ON COLUMN tenure.approval_votes.auth_makers IS 'Who had made the key, or bound the login, by which they came.';
+COMMENT ON COLUMN tenure.approval_votes.auth_makers IS 'The makers of the key or login that the voter used.';
 
 -- vote_trouble(tenure.approvals, tenure.approval_votes); Type: FUNCTION
 CREATE FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, OUT trouble text, OUT roles text[]) RETURNS record
@@ -4480,7 +5189,7 @@ CREATE TABLE tenure.actions (
 ALTER TABLE ONLY tenure.actions FORCE ROW LEVEL SECURITY;
 
 -- TABLE actions; Type: COMMENT
-COMMENT ON TABLE tenure.actions IS 'Registered actions, by name or glob: the least class, level and lock of every step with the action.';
+COMMENT ON TABLE tenure.actions IS 'Registered actions, by name or glob, with the least class, level and lock of their steps. A plan may raise these, never lower them.';
 
 -- COLUMN actions.kinds; Type: COMMENT
 COMMENT ON COLUMN tenure.actions.kinds IS 'Kinds of jobs that may carry the action, with * for anything. Null: only the kind of its own name.';
@@ -4492,6 +5201,7 @@ CREATE TABLE tenure.active (
     lane integer NOT NULL,
     run integer NOT NULL,
     attempt smallint NOT NULL,
+    limited boolean DEFAULT false NOT NULL,
     due timestamp with time zone NOT NULL,
     started_at timestamp with time zone,
     run_until timestamp with time zone,
@@ -4501,17 +5211,19 @@ CREATE TABLE tenure.active (
     cancel_reason text,
     progress jsonb,
     progress_at timestamp with time zone,
-    limited boolean DEFAULT false NOT NULL,
     fence bigint,
     CONSTRAINT active_attempt_check CHECK ((attempt >= 1)),
-    CONSTRAINT active_check CHECK (((run_until IS NULL) OR (started_at IS NOT NULL))),
-    CONSTRAINT active_check1 CHECK (((hold_until IS NULL) OR (started_at IS NOT NULL))),
-    CONSTRAINT active_check2 CHECK (((cancel_requested_at IS NULL) = (cancel_by IS NULL)))
+    CONSTRAINT active_cancel_has_author CHECK (((cancel_requested_at IS NULL) = (cancel_by IS NULL))),
+    CONSTRAINT active_hold_until_when_started CHECK (((hold_until IS NULL) OR (started_at IS NOT NULL))),
+    CONSTRAINT active_run_until_when_started CHECK (((run_until IS NULL) OR (started_at IS NOT NULL)))
 )
 WITH (fillfactor='80', vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
 -- TABLE active; Type: COMMENT
-COMMENT ON TABLE tenure.active IS 'Held jobs: leased until started_at is set, then in_progress. A row without a living lease is expired.';
+COMMENT ON TABLE tenure.active IS 'Held jobs: leased until started_at is set, then in_progress. A row whose lease has ended is expired.';
+
+-- COLUMN active.limited; Type: COMMENT
+COMMENT ON COLUMN tenure.active.limited IS 'Whether it counts against the concurrency_max of its kind.';
 
 -- COLUMN active.fence; Type: COMMENT
 COMMENT ON COLUMN tenure.active.fence IS 'The fencing number of this run, where its step has another: a later run of a step that locks its target.';
@@ -4543,7 +5255,7 @@ CREATE TABLE tenure.anchor_log (
 );
 
 -- TABLE anchor_log; Type: COMMENT
-COMMENT ON TABLE tenure.anchor_log IS 'The id under which this installation signs checkpoints, and the place of the walk through all executions.';
+COMMENT ON TABLE tenure.anchor_log IS 'One row, which the process that makes checkpoints locks: the id under which this installation signs them, and the place of the walk through all executions.';
 
 -- anchor_pending; Type: TABLE
 CREATE TABLE tenure.anchor_pending (
@@ -4569,7 +5281,7 @@ CREATE TABLE tenure.anchor_sinks (
 );
 
 -- TABLE anchor_sinks; Type: COMMENT
-COMMENT ON TABLE tenure.anchor_sinks IS 'The last checkpoint that each sink outside the database has, as the server reported it that writes there.';
+COMMENT ON TABLE tenure.anchor_sinks IS 'The last checkpoint that each sink outside the database has, as reported by the server that writes to it.';
 
 -- approval_rules; Type: TABLE
 CREATE TABLE tenure.approval_rules (
@@ -4577,6 +5289,9 @@ CREATE TABLE tenure.approval_rules (
     name text NOT NULL,
     "position" integer NOT NULL,
     action_classes text[],
+    actions text[],
+    kinds text[],
+    executors text[],
     target_types text[],
     target_refs text[],
     sla_classes text[],
@@ -4590,9 +5305,6 @@ CREATE TABLE tenure.approval_rules (
     note text DEFAULT ''::text NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     updated_by text NOT NULL,
-    actions text[],
-    kinds text[],
-    executors text[],
     CONSTRAINT approval_rules_action_classes_check CHECK ((action_classes <@ ARRAY['read'::text, 'modify'::text, 'deploy'::text])),
     CONSTRAINT approval_rules_expires_seconds_check CHECK (((expires_seconds >= 60) AND (expires_seconds <= 2592000))),
     CONSTRAINT approval_rules_level_check CHECK (((level >= 0) AND (level <= 3))),
@@ -4605,7 +5317,7 @@ CREATE TABLE tenure.approval_rules (
 ALTER TABLE ONLY tenure.approval_rules FORCE ROW LEVEL SECURITY;
 
 -- TABLE approval_rules; Type: COMMENT
-COMMENT ON TABLE tenure.approval_rules IS 'Who has to allow what: the first rule that matches a step decides about it, the strictest of all steps about the plan.';
+COMMENT ON TABLE tenure.approval_rules IS 'The first rule that matches a step decides about it; the strictest of all steps decides about the plan.';
 
 -- attempts_p0; Type: TABLE
 CREATE TABLE tenure.attempts_p0 (
@@ -4631,18 +5343,10 @@ CREATE TABLE tenure.attempts_p0 (
     error_message text,
     result jsonb,
     result_ref text,
-    CONSTRAINT attempts_check CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
-    CONSTRAINT attempts_check1 CHECK ((final OR (next_due IS NOT NULL)))
+    CONSTRAINT attempts_final_state CHECK (((final = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'dead_letter'::text]))) OR ((state = 'failed'::text) AND (NOT final)))),
+    CONSTRAINT attempts_goes_on_when_due CHECK ((final OR (next_due IS NOT NULL)))
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
-
--- block_order; Type: SEQUENCE
-CREATE SEQUENCE tenure.block_order
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
 
 -- config; Type: TABLE
 CREATE TABLE tenure.config (
@@ -4656,7 +5360,7 @@ CREATE TABLE tenure.config (
 ALTER TABLE ONLY tenure.config FORCE ROW LEVEL SECURITY;
 
 -- TABLE config; Type: COMMENT
-COMMENT ON TABLE tenure.config IS 'Values that were set, for one tenant or (row 0) for all; anything else has its default.';
+COMMENT ON TABLE tenure.config IS 'Values that were set, for one tenant or (tenant 0) for all. Every other key has its default.';
 
 -- config_keys; Type: TABLE
 CREATE TABLE tenure.config_keys (
@@ -4667,16 +5371,16 @@ CREATE TABLE tenure.config_keys (
     value_max bigint,
     is_gate boolean DEFAULT false NOT NULL,
     description text NOT NULL,
-    CONSTRAINT config_keys_check CHECK ((is_gate = ((value_type = 'boolean'::text) AND (key ~~ '%.enabled'::text)))),
-    CONSTRAINT config_keys_check1 CHECK (((value_type <> 'boolean'::text) OR (jsonb_typeof(default_value) = 'boolean'::text))),
-    CONSTRAINT config_keys_check2 CHECK (((value_type <> 'integer'::text) OR ((jsonb_typeof(default_value) = 'number'::text) AND (value_min IS NOT NULL) AND (value_max IS NOT NULL)))),
-    CONSTRAINT config_keys_check3 CHECK (((value_type <> 'text'::text) OR (jsonb_typeof(default_value) = 'string'::text))),
+    CONSTRAINT config_keys_boolean CHECK (((value_type <> 'boolean'::text) OR (jsonb_typeof(default_value) = 'boolean'::text))),
+    CONSTRAINT config_keys_gate CHECK ((is_gate = ((value_type = 'boolean'::text) AND (key ~~ '%.enabled'::text)))),
+    CONSTRAINT config_keys_integer CHECK (((value_type <> 'integer'::text) OR ((jsonb_typeof(default_value) = 'number'::text) AND (value_min IS NOT NULL) AND (value_max IS NOT NULL)))),
     CONSTRAINT config_keys_key_check CHECK ((key ~ '^[a-z0-9_.]+$'::text)),
+    CONSTRAINT config_keys_text CHECK (((value_type <> 'text'::text) OR (jsonb_typeof(default_value) = 'string'::text))),
     CONSTRAINT config_keys_value_type_check CHECK ((value_type = ANY (ARRAY['boolean'::text, 'integer'::text, 'text'::text])))
 );
 
 -- TABLE config_keys; Type: COMMENT
-COMMENT ON TABLE tenure.config_keys IS 'Every configuration key: type, default, bounds. tenure.config holds only what was set.';
+COMMENT ON TABLE tenure.config_keys IS 'Every configuration key with its type, default and bounds. tenure.config holds only values that were set.';
 
 -- dead_letter_summary; Type: VIEW
 CREATE VIEW tenure.dead_letter_summary WITH (security_invoker='true') AS
@@ -4720,6 +5424,7 @@ COMMENT ON VIEW tenure.dead_letters_open IS 'Dead letters that somebody still ha
 -- delayed; Type: TABLE
 CREATE TABLE tenure.delayed (
     lane integer NOT NULL,
+    tenant_id integer NOT NULL,
     due timestamp with time zone NOT NULL,
     job_id uuid NOT NULL,
     rank smallint NOT NULL,
@@ -4727,13 +5432,12 @@ CREATE TABLE tenure.delayed (
     run integer NOT NULL,
     attempts smallint NOT NULL,
     deadline timestamp with time zone,
-    tenant_id integer NOT NULL,
     CONSTRAINT delayed_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'retry_waiting'::text])))
 )
 WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
 -- TABLE delayed; Type: COMMENT
-COMMENT ON TABLE tenure.delayed IS 'Not due yet: scheduled, snoozed or waiting for a retry. Claiming moves what is due to ready.';
+COMMENT ON TABLE tenure.delayed IS 'Jobs that are not due yet: scheduled, snoozed or waiting for a retry. A claim moves what is due to ready.';
 
 -- deliveries; Type: TABLE
 CREATE TABLE tenure.deliveries (
@@ -4759,7 +5463,10 @@ WITH (autovacuum_vacuum_scale_factor='0.05');
 ALTER TABLE ONLY tenure.deliveries FORCE ROW LEVEL SECURITY;
 
 -- TABLE deliveries; Type: COMMENT
-COMMENT ON TABLE tenure.deliveries IS 'Events on their way to a webhook: at least once, in the order of the stream for each subject, retried with growing delays, dead after the last.';
+COMMENT ON TABLE tenure.deliveries IS 'Events on their way to a webhook: at least once, in stream order for each subject, retried with growing delays, dead after the last.';
+
+-- COLUMN deliveries.due; Type: COMMENT
+COMMENT ON COLUMN tenure.deliveries.due IS 'Null: an earlier event of the same subject is delivered first.';
 
 -- deliveries_place_seq; Type: SEQUENCE
 ALTER TABLE tenure.deliveries ALTER COLUMN place ADD GENERATED ALWAYS AS IDENTITY (
@@ -4779,7 +5486,7 @@ CREATE TABLE tenure.event_domains (
 );
 
 -- TABLE event_domains; Type: COMMENT
-COMMENT ON TABLE tenure.event_domains IS 'What an event or a job is about, in one word.';
+COMMENT ON TABLE tenure.event_domains IS 'The subject area of an event or a job, in one word.';
 
 -- event_seq; Type: SEQUENCE
 CREATE SEQUENCE tenure.event_seq
@@ -4815,10 +5522,10 @@ PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 
 -- TABLE events; Type: COMMENT
-COMMENT ON TABLE tenure.events IS 'Append-only log of transitions. Grouped by tenant and lane, at most 1000 jobs a row; read in the order (epoch, txid, seq) up to the oldest open transaction.';
+COMMENT ON TABLE tenure.events IS 'The log of transitions, at most 1000 jobs a row. Read by (epoch, txid, seq), up to the oldest open transaction.';
 
 -- COLUMN events.job_count; Type: COMMENT
-COMMENT ON COLUMN tenure.events.job_count IS 'The number of jobs; null: count job_ids.';
+COMMENT ON COLUMN tenure.events.job_count IS 'The number of jobs. Null: count job_ids.';
 
 -- COLUMN events.via; Type: COMMENT
 COMMENT ON COLUMN tenure.events.via IS 'The request that caused it: method, path and address. Null for calls that did not come over HTTP.';
@@ -4870,28 +5577,28 @@ CREATE TABLE tenure.execution_archives (
     plan_hash text NOT NULL,
     state text NOT NULL,
     requested_by text NOT NULL,
+    requesters text[] DEFAULT '{}'::text[] NOT NULL,
+    correlation_id text,
+    targets text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone NOT NULL,
     archived_at timestamp with time zone NOT NULL,
     evidence text NOT NULL,
-    proof jsonb,
-    correlation_id text,
-    targets text[] DEFAULT '{}'::text[] NOT NULL,
-    requesters text[] DEFAULT '{}'::text[] NOT NULL
+    proof jsonb
 );
 ALTER TABLE ONLY tenure.execution_archives FORCE ROW LEVEL SECURITY;
 
 -- TABLE execution_archives; Type: COMMENT
-COMMENT ON TABLE tenure.execution_archives IS 'The signed evidence of executions whose rows are gone.';
+COMMENT ON TABLE tenure.execution_archives IS 'The signed evidence of executions whose rows were removed.';
 
--- COLUMN execution_archives.proof; Type: COMMENT
-COMMENT ON COLUMN tenure.execution_archives.proof IS 'The proof that a checkpoint covers its last chain head, if one did when it was archived.';
+-- COLUMN execution_archives.requesters; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_archives.requesters IS 'The requester, the principal it acted for, and those of the executions that it retried.';
 
 -- COLUMN execution_archives.targets; Type: COMMENT
 COMMENT ON COLUMN tenure.execution_archives.targets IS 'The targets of its steps, type:ref as in the key of a lock, and type:ref:action for each action at them.';
 
--- COLUMN execution_archives.requesters; Type: COMMENT
-COMMENT ON COLUMN tenure.execution_archives.requesters IS 'Who asked for it, on whose behalf, and who asked for the executions that it retried.';
+-- COLUMN execution_archives.proof; Type: COMMENT
+COMMENT ON COLUMN tenure.execution_archives.proof IS 'The proof that a checkpoint covers its last chain head, if one did when it was archived.';
 
 -- execution_dead_letters; Type: TABLE
 CREATE TABLE tenure.execution_dead_letters (
@@ -4900,6 +5607,7 @@ CREATE TABLE tenure.execution_dead_letters (
     purpose text NOT NULL,
     plan text NOT NULL,
     plan_hash text NOT NULL,
+    plan_restricted boolean DEFAULT false NOT NULL,
     context jsonb NOT NULL,
     attempt_count integer NOT NULL,
     last_error text NOT NULL,
@@ -4909,20 +5617,19 @@ CREATE TABLE tenure.execution_dead_letters (
     triaged_at timestamp with time zone,
     triaged_by text,
     retried_as uuid,
-    plan_restricted boolean DEFAULT false NOT NULL,
     CONSTRAINT execution_dead_letters_attempt_count_check CHECK ((attempt_count >= 0)),
-    CONSTRAINT execution_dead_letters_check CHECK (((triaged_at IS NULL) = (triaged_by IS NULL))),
     CONSTRAINT execution_dead_letters_context_check CHECK ((jsonb_typeof(context) = 'object'::text)),
     CONSTRAINT execution_dead_letters_last_error_check CHECK ((last_error ~ '\S'::text)),
+    CONSTRAINT execution_dead_letters_triage_has_author CHECK (((triaged_at IS NULL) = (triaged_by IS NULL))),
     CONSTRAINT execution_dead_letters_triage_status_check CHECK ((triage_status = ANY (ARRAY['pending'::text, 'acknowledged'::text, 'manual_replay'::text, 'escalated'::text, 'closed'::text])))
 );
 ALTER TABLE ONLY tenure.execution_dead_letters FORCE ROW LEVEL SECURITY;
 
 -- TABLE execution_dead_letters; Type: COMMENT
-COMMENT ON TABLE tenure.execution_dead_letters IS 'Executions that failed, with all that a retry by hand needs. They outlive their execution.';
+COMMENT ON TABLE tenure.execution_dead_letters IS 'Executions that failed, with everything that a retry by hand needs. They outlive their execution.';
 
 -- COLUMN execution_dead_letters.plan_restricted; Type: COMMENT
-COMMENT ON COLUMN tenure.execution_dead_letters.plan_restricted IS 'Whether a payload in the plan is restricted; the plan is then shown only to those who may see it.';
+COMMENT ON COLUMN tenure.execution_dead_letters.plan_restricted IS 'Whether a payload in the plan is restricted; only callers who may see restricted payloads then see the plan.';
 
 -- execution_events; Type: TABLE
 CREATE TABLE tenure.execution_events (
@@ -4938,25 +5645,45 @@ CREATE TABLE tenure.execution_events (
 );
 
 -- TABLE execution_events; Type: COMMENT
-COMMENT ON TABLE tenure.execution_events IS 'What happened to one execution, chained: the hash of each is that of the one before and its body together. They live as long as the execution, and in its evidence after that.';
+COMMENT ON TABLE tenure.execution_events IS 'The events of an execution. The hash of each covers the hash of the one before and its own body. They are kept as long as the execution, then in its evidence.';
 
 -- executors; Type: TABLE
 CREATE TABLE tenure.executors (
     name text NOT NULL,
     role text NOT NULL,
+    nature text DEFAULT 'program'::text NOT NULL,
     note text DEFAULT ''::text NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    nature text DEFAULT 'program'::text NOT NULL,
     CONSTRAINT executors_name_check CHECK (((name ~ '\S'::text) AND (length(name) <= 200))),
     CONSTRAINT executors_nature_check CHECK ((nature = ANY (ARRAY['program'::text, 'agent'::text]))),
     CONSTRAINT executors_role_check CHECK ((role = ANY (ARRAY['executor'::text, 'generator'::text])))
 );
 
 -- TABLE executors; Type: COMMENT
-COMMENT ON TABLE tenure.executors IS 'The whitelist as data. An executor may claim; a generator makes work and may never claim.';
+COMMENT ON TABLE tenure.executors IS 'The list of allowed executors. An executor may claim; a generator makes work and can never claim.';
 
 -- COLUMN executors.nature; Type: COMMENT
-COMMENT ON COLUMN tenure.executors.nature IS 'An agent''s slots that nobody saw in time are not run late, unless kind or schedule says so.';
+COMMENT ON COLUMN tenure.executors.nature IS 'Late slots of an agent are not run, unless the kind or the schedule says otherwise.';
+
+-- follow_ups; Type: TABLE
+CREATE TABLE tenure.follow_ups (
+    task text NOT NULL,
+    subject text NOT NULL,
+    tenant_id integer NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    reason text,
+    detail jsonb,
+    CONSTRAINT follow_ups_task_check CHECK ((task = ANY (ARRAY['step_end'::text, 'step_start'::text, 'lock_grant'::text, 'slot_next'::text])))
+);
+
+-- TABLE follow_ups; Type: COMMENT
+COMMENT ON TABLE tenure.follow_ups IS 'Work left for the next tick, done at least once. step_end: the end of a step''s job. step_start: starts of a step''s runs that its chain lacks. lock_grant: a target whose queue may go on. slot_next: a run of a schedule has ended that another slot may wait for.';
+
+-- COLUMN follow_ups.subject; Type: COMMENT
+COMMENT ON COLUMN tenure.follow_ups.subject IS 'The id of the job, the target, or the id of the slot.';
+
+-- COLUMN follow_ups.reason; Type: COMMENT
+COMMENT ON COLUMN tenure.follow_ups.reason IS 'Why the last try failed. Null: it has not been tried.';
 
 -- freezes; Type: TABLE
 CREATE TABLE tenure.freezes (
@@ -4969,15 +5696,15 @@ CREATE TABLE tenure.freezes (
     ended_at timestamp with time zone,
     ended_by text,
     end_reason text,
-    CONSTRAINT freezes_check CHECK ((until > frozen_at)),
-    CONSTRAINT freezes_check1 CHECK ((ended_at >= frozen_at)),
+    CONSTRAINT freezes_end_later CHECK ((ended_at >= frozen_at)),
     CONSTRAINT freezes_frozen_by_check CHECK ((frozen_by ~ '\S'::text)),
-    CONSTRAINT freezes_reason_check CHECK ((reason ~ '\S'::text))
+    CONSTRAINT freezes_reason_check CHECK ((reason ~ '\S'::text)),
+    CONSTRAINT freezes_until_later CHECK ((until > frozen_at))
 );
 ALTER TABLE ONLY tenure.freezes FORCE ROW LEVEL SECURITY;
 
 -- TABLE freezes; Type: COMMENT
-COMMENT ON TABLE tenure.freezes IS 'While one is in force nothing of the tenant starts that was approved.';
+COMMENT ON TABLE tenure.freezes IS 'While a freeze is in force, no approved execution of the tenant starts.';
 
 -- freezes_freeze_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.freezes ALTER COLUMN freeze_id ADD GENERATED ALWAYS AS IDENTITY (
@@ -4994,12 +5721,12 @@ CREATE TABLE tenure.heartbeats (
     tenant_id integer NOT NULL,
     executor_name text NOT NULL,
     executor_kind text NOT NULL,
+    instance uuid,
     last_tick_at timestamp with time zone NOT NULL,
     last_tick_status text DEFAULT 'ok'::text NOT NULL,
     ticks_total bigint DEFAULT 0 NOT NULL,
     current_job_id uuid,
     lease_owner text,
-    instance uuid,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
@@ -5010,7 +5737,7 @@ CREATE TABLE tenure.heartbeats (
 ALTER TABLE ONLY tenure.heartbeats FORCE ROW LEVEL SECURITY;
 
 -- TABLE heartbeats; Type: COMMENT
-COMMENT ON TABLE tenure.heartbeats IS 'One row per executor instance and tenant: when it last said that it is alive.';
+COMMENT ON TABLE tenure.heartbeats IS 'One row per tenant and executor instance, with the time of its last sign of life.';
 
 -- idempotency; Type: TABLE
 CREATE TABLE tenure.idempotency (
@@ -5019,28 +5746,28 @@ CREATE TABLE tenure.idempotency (
 );
 
 -- TABLE idempotency; Type: COMMENT
-COMMENT ON TABLE tenure.idempotency IS 'Hash of (tenant, kind, key) to the job that has it. Replaced lazily, on the evidence of a final record of the old job.';
+COMMENT ON TABLE tenure.idempotency IS 'Hash of (tenant, kind, key), and the job that has the key. A later job takes the row over once that job ended.';
 
 -- installation; Type: TABLE
 CREATE TABLE tenure.installation (
     singleton boolean DEFAULT true NOT NULL,
     epoch integer DEFAULT 1 NOT NULL,
-    functions_hash text,
-    migrated_at timestamp with time zone,
     lineage text,
     txid xid8,
+    functions_hash text,
+    migrated_at timestamp with time zone,
     CONSTRAINT installation_epoch_check CHECK ((epoch >= 1)),
     CONSTRAINT installation_singleton_check CHECK (singleton)
 );
 
 -- TABLE installation; Type: COMMENT
-COMMENT ON TABLE tenure.installation IS 'One row: the epoch of the event stream and the hash of the functions and views in force.';
+COMMENT ON TABLE tenure.installation IS 'One row: the epoch of the event stream, and the hash of the functions and views in force.';
 
 -- COLUMN installation.lineage; Type: COMMENT
-COMMENT ON COLUMN tenure.installation.lineage IS 'System identifier, timeline and database: tenure.lineage().';
+COMMENT ON COLUMN tenure.installation.lineage IS 'System identifier, timeline and database, as tenure.lineage() computes them. A restored copy differs.';
 
 -- COLUMN installation.txid; Type: COMMENT
-COMMENT ON COLUMN tenure.installation.txid IS 'The transaction that looked last; a restored server may be behind.';
+COMMENT ON COLUMN tenure.installation.txid IS 'The last transaction id that was seen here. A restored server may be behind it.';
 
 -- jobs; Type: TABLE
 CREATE TABLE tenure.jobs (
@@ -5056,9 +5783,11 @@ CREATE TABLE tenure.jobs (
     attempts_max smallint NOT NULL,
     backoff_base_seconds integer NOT NULL,
     backoff_jitter_percent smallint NOT NULL,
+    lease_seconds integer,
     run_timeout_seconds integer,
     renewals_max integer,
     on_exhausted text NOT NULL,
+    on_lost text,
     payload_classification text NOT NULL,
     payload json NOT NULL,
     source_ref text,
@@ -5072,31 +5801,36 @@ CREATE TABLE tenure.jobs (
     workflow_id uuid,
     run_id uuid,
     replay_of uuid,
+    origin jsonb,
+    traceparent text DEFAULT tenure.traceparent(),
     source_system text NOT NULL,
     enqueued_by text NOT NULL,
     on_behalf_of text,
     created_at timestamp with time zone NOT NULL,
-    cleaned_at timestamp with time zone,
-    traceparent text DEFAULT tenure.traceparent(),
-    on_lost text,
-    origin jsonb
+    cleaned_at timestamp with time zone
 )
 PARTITION BY RANGE (job_id);
 
 -- TABLE jobs; Type: COMMENT
-COMMENT ON TABLE tenure.jobs IS 'The immutable job: who, what, references, payload, policy values. Only the retention sweep empties it.';
+COMMENT ON TABLE tenure.jobs IS 'A job as it was enqueued, with the policy that applies to it. Only the retention sweep changes it.';
 
--- COLUMN jobs.payload; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.payload IS 'The JSON object as it was given, character by character.';
-
--- COLUMN jobs.traceparent; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.traceparent IS 'The trace and span it was enqueued in, as a W3C traceparent. Null: none was named.';
+-- COLUMN jobs.lease_seconds; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.lease_seconds IS 'The lease that the job of a step needs. Null: a plain job, which has the lease of its kind.';
 
 -- COLUMN jobs.on_lost; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.on_lost IS 'What becomes of a run whose lease ran out or that took too long. Null: the next attempt. fail: it failed with stale_timeout, because nobody knows how far it came.';
+COMMENT ON COLUMN tenure.jobs.on_lost IS 'What follows when the lease ran out or the run timed out. Null: another attempt. fail: it has failed.';
+
+-- COLUMN jobs.payload; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.payload IS 'The JSON object exactly as it was given. Kept as text: parsing it again slowed down enqueue and claim.';
 
 -- COLUMN jobs.origin; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.origin IS 'What it runs for: {"step": …} or {"slot": …}, written with the job and kept when it is emptied. Null: a plain job.';
+COMMENT ON COLUMN tenure.jobs.origin IS 'What it runs for: {"step": …} or {"slot": …}, kept when the job is emptied. Null: a plain job.';
+
+-- COLUMN jobs.traceparent; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.traceparent IS 'The trace and span it was enqueued in, as a W3C traceparent. Null: there was none.';
+
+-- COLUMN jobs.cleaned_at; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.cleaned_at IS 'When the retention sweep removed its payload and references.';
 
 -- ready; Type: TABLE
 CREATE TABLE tenure.ready (
@@ -5113,7 +5847,7 @@ CREATE TABLE tenure.ready (
 WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
 -- TABLE ready; Type: COMMENT
-COMMENT ON TABLE tenure.ready IS 'Claimable now, in claim order: lane, rank (minus priority), due, job.';
+COMMENT ON TABLE tenure.ready IS 'Jobs that can be claimed now, in claim order: lane, rank (minus priority), due, job.';
 
 -- job_queue; Type: VIEW
 CREATE VIEW tenure.job_queue WITH (security_invoker='true') AS
@@ -5330,35 +6064,33 @@ CREATE TABLE tenure.lanes (
     tenant_id integer NOT NULL,
     kind text NOT NULL,
     executor text NOT NULL,
+    stepped boolean DEFAULT false NOT NULL,
+    twin integer DEFAULT 0 NOT NULL,
     parked_until timestamp with time zone,
     timed boolean DEFAULT false NOT NULL,
     planned boolean DEFAULT false NOT NULL,
-    stepped boolean DEFAULT false NOT NULL,
-    lease_seconds_min integer DEFAULT 0 NOT NULL,
-    twin integer DEFAULT 0 NOT NULL,
     CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
-    CONSTRAINT lanes_lease_seconds_min_check CHECK (((lease_seconds_min >= 0) AND (lease_seconds_min <= 86400))),
     CONSTRAINT lanes_twin_check CHECK ((twin >= 0))
 )
 WITH (fillfactor='70');
 
 -- TABLE lanes; Type: COMMENT
-COMMENT ON TABLE tenure.lanes IS 'A line of a tenant, kind, executor and shortest lease. parked_until: an idle worker listens until then.';
-
--- COLUMN lanes.timed; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.timed IS 'Whether a job with a run timeout or a limit on renewals was ever enqueued here.';
-
--- COLUMN lanes.planned; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.planned IS 'Whether the job of a slot was ever enqueued here.';
+COMMENT ON TABLE tenure.lanes IS 'The queue of a tenant, kind and executor: one for plain jobs, one for the jobs of steps.';
 
 -- COLUMN lanes.stepped; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.stepped IS 'Whether the job of a step was ever enqueued here.';
-
--- COLUMN lanes.lease_seconds_min; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.lease_seconds_min IS 'A lease here is no shorter (steps: tenure.lease_floor). 0: plain jobs, whose lease is as the kind says.';
+COMMENT ON COLUMN tenure.lanes.stepped IS 'Whether it is the lane of steps: a claim and an end do more with each of them than with a plain job.';
 
 -- COLUMN lanes.twin; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.twin IS '0, or the number of the lane: made by a transaction that could not see another''s lane of the same key.';
+COMMENT ON COLUMN tenure.lanes.twin IS '0, or the number of the lane: made by a transaction that could not see another lane of the same key.';
+
+-- COLUMN lanes.parked_until; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.parked_until IS 'An idle worker listens for jobs of this lane until then.';
+
+-- COLUMN lanes.timed; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.timed IS 'Whether a job with a run timeout or a limit on renewals was ever enqueued here. A claim reads them only then.';
+
+-- COLUMN lanes.planned; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.planned IS 'Whether the job of a slot was ever enqueued here. The end of a job looks for its slot only then.';
 
 -- job_in_progress; Type: VIEW
 CREATE VIEW tenure.job_in_progress WITH (security_invoker='true') AS
@@ -5389,9 +6121,11 @@ CREATE TABLE tenure.jobs_p0 (
     attempts_max smallint NOT NULL,
     backoff_base_seconds integer NOT NULL,
     backoff_jitter_percent smallint NOT NULL,
+    lease_seconds integer,
     run_timeout_seconds integer,
     renewals_max integer,
     on_exhausted text NOT NULL,
+    on_lost text,
     payload_classification text NOT NULL,
     payload json NOT NULL,
     source_ref text,
@@ -5405,14 +6139,13 @@ CREATE TABLE tenure.jobs_p0 (
     workflow_id uuid,
     run_id uuid,
     replay_of uuid,
+    origin jsonb,
+    traceparent text DEFAULT tenure.traceparent(),
     source_system text NOT NULL,
     enqueued_by text NOT NULL,
     on_behalf_of text,
     created_at timestamp with time zone NOT NULL,
-    cleaned_at timestamp with time zone,
-    traceparent text DEFAULT tenure.traceparent(),
-    on_lost text,
-    origin jsonb
+    cleaned_at timestamp with time zone
 );
 
 -- keys; Type: TABLE
@@ -5428,31 +6161,31 @@ CREATE TABLE tenure.keys (
     kinds text[],
     payload_access text DEFAULT 'safe'::text NOT NULL,
     note text DEFAULT ''::text NOT NULL,
+    makers text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     created_by text NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     revoked_by text,
     last_used_at timestamp with time zone,
-    makers text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT keys_approver_has_level CHECK (((approver_level IS NOT NULL) = ('approver'::text = ANY (roles)))),
     CONSTRAINT keys_approver_level_check CHECK (((approver_level >= 1) AND (approver_level <= 3))),
-    CONSTRAINT keys_check CHECK (((approver_level IS NOT NULL) = ('approver'::text = ANY (roles)))),
-    CONSTRAINT keys_check1 CHECK (((revoked_at IS NULL) = (revoked_by IS NULL))),
     CONSTRAINT keys_created_by_check CHECK ((created_by ~ '\S'::text)),
     CONSTRAINT keys_expires_at_check CHECK (isfinite(expires_at)),
     CONSTRAINT keys_hash_check CHECK ((octet_length(hash) = 32)),
     CONSTRAINT keys_note_check CHECK ((length(note) <= 500)),
     CONSTRAINT keys_payload_access_check CHECK ((payload_access = ANY (ARRAY['safe'::text, 'restricted'::text]))),
     CONSTRAINT keys_prefix_check CHECK ((prefix ~ '^[a-z0-9]{8,32}$'::text)),
+    CONSTRAINT keys_revocation_has_author CHECK (((revoked_at IS NULL) = (revoked_by IS NULL))),
     CONSTRAINT keys_roles_check CHECK (((cardinality(roles) > 0) AND (roles <@ ARRAY['viewer'::text, 'requester'::text, 'producer'::text, 'worker'::text, 'operator'::text, 'approver'::text, 'admin'::text])))
 );
 ALTER TABLE ONLY tenure.keys FORCE ROW LEVEL SECURITY;
 
 -- TABLE keys; Type: COMMENT
-COMMENT ON TABLE tenure.keys IS 'API keys. The secret itself is nowhere: only its keyed hash, and a prefix to recognise it by.';
+COMMENT ON TABLE tenure.keys IS 'API keys. The secret is not stored: only its keyed hash, and a prefix to recognise it by.';
 
 -- COLUMN keys.makers; Type: COMMENT
-COMMENT ON COLUMN tenure.keys.makers IS 'Who made it, and whoever made the key or bound the login by which they came: nobody decides by it about a plan of theirs.';
+COMMENT ON COLUMN tenure.keys.makers IS 'Who made it, and the makers of the key or login they used. It cannot decide about their plans.';
 
 -- lanes_lane_seq; Type: SEQUENCE
 ALTER TABLE tenure.lanes ALTER COLUMN lane ADD GENERATED ALWAYS AS IDENTITY (
@@ -5483,7 +6216,7 @@ CREATE TABLE tenure.leases (
 WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
 
 -- TABLE leases; Type: COMMENT
-COMMENT ON TABLE tenure.leases IS 'One row per claim and lane. A heartbeat renews the whole batch by this one row.';
+COMMENT ON TABLE tenure.leases IS 'One row per claim and lane. A heartbeat renews the whole batch through this one row.';
 
 -- lock_fence; Type: SEQUENCE
 CREATE SEQUENCE tenure.lock_fence
@@ -5493,20 +6226,39 @@ CREATE SEQUENCE tenure.lock_fence
     NO MAXVALUE
     CACHE 1;
 
+-- lock_turn; Type: SEQUENCE
+CREATE SEQUENCE tenure.lock_turn
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- lock_queue; Type: TABLE
+CREATE TABLE tenure.lock_queue (
+    execution_id uuid NOT NULL,
+    step_number integer NOT NULL,
+    tenant_id integer NOT NULL,
+    target text NOT NULL,
+    action text NOT NULL,
+    priority smallint NOT NULL,
+    turn bigint DEFAULT nextval('tenure.lock_turn'::regclass) NOT NULL,
+    since timestamp with time zone NOT NULL
+);
+
+-- TABLE lock_queue; Type: COMMENT
+COMMENT ON TABLE tenure.lock_queue IS 'Blocked steps: those that wait for a lock on their target, by priority and then by arrival.';
+
 -- lock_targets; Type: TABLE
 CREATE TABLE tenure.lock_targets (
     tenant_id integer NOT NULL,
     target text NOT NULL,
-    owing boolean DEFAULT false NOT NULL,
     CONSTRAINT lock_targets_target_check CHECK ((length(target) <= 400))
 )
 WITH (fillfactor='80');
 
 -- TABLE lock_targets; Type: COMMENT
-COMMENT ON TABLE tenure.lock_targets IS 'What can be locked. Whoever takes, frees or waits for a lock on it holds this row for that moment, so that nobody waits for what is free.';
-
--- COLUMN lock_targets.owing; Type: COMMENT
-COMMENT ON COLUMN tenure.lock_targets.owing IS 'It was freed, and who is next could not be told at once.';
+COMMENT ON TABLE tenure.lock_targets IS 'Targets that were ever locked. A transaction that takes, frees or waits for a lock on the target locks this row, so that no step waits for a free target.';
 
 -- locks; Type: TABLE
 CREATE TABLE tenure.locks (
@@ -5522,23 +6274,23 @@ END)) STORED NOT NULL,
     owner text NOT NULL,
     execution_id uuid,
     step_number integer,
+    section text,
     reason text,
     acquired_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    section text,
-    CONSTRAINT locks_check CHECK ((expires_at > acquired_at)),
-    CONSTRAINT locks_check1 CHECK (((execution_id IS NULL) = (step_number IS NULL))),
-    CONSTRAINT locks_check2 CHECK (((section IS NULL) OR (execution_id IS NOT NULL))),
+    CONSTRAINT locks_expire_later CHECK ((expires_at > acquired_at)),
     CONSTRAINT locks_lock_key_check CHECK ((length(lock_key) <= 500)),
-    CONSTRAINT locks_owner_check CHECK ((owner ~ '\S'::text))
+    CONSTRAINT locks_owner_check CHECK ((owner ~ '\S'::text)),
+    CONSTRAINT locks_section_of_execution CHECK (((section IS NULL) OR (execution_id IS NOT NULL))),
+    CONSTRAINT locks_step_of_execution CHECK (((execution_id IS NULL) = (step_number IS NULL)))
 )
 WITH (fillfactor='80');
 
 -- TABLE locks; Type: COMMENT
-COMMENT ON TABLE tenure.locks IS 'Exclusive hold on a target, or on one action at it; the whole excludes every part. That of a step lasts until the step is over, whatever the clock says; any other until it expires.';
+COMMENT ON TABLE tenure.locks IS 'Exclusive locks on a target, or on one action at it; a lock on the target excludes those on its actions. The lock of a step lasts until the step has ended, every other until it expires.';
 
 -- COLUMN locks.section; Type: COMMENT
-COMMENT ON COLUMN tenure.locks.section IS 'The section that holds it, until its last step is over; step_number is the step that came last.';
+COMMENT ON COLUMN tenure.locks.section IS 'The section that holds it, until its last step has ended; step_number is the step that came last.';
 
 -- logins; Type: TABLE
 CREATE TABLE tenure.logins (
@@ -5548,9 +6300,9 @@ CREATE TABLE tenure.logins (
     executors text[],
     kinds text[],
     payload_access text DEFAULT 'safe'::text NOT NULL,
+    makers text[] DEFAULT '{}'::text[] NOT NULL,
     bound_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     bound_by text NOT NULL,
-    makers text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT logins_login_check CHECK ((login ~ '\S'::text)),
     CONSTRAINT logins_payload_access_check CHECK ((payload_access = ANY (ARRAY['safe'::text, 'restricted'::text]))),
     CONSTRAINT logins_principal_check CHECK ((principal ~ '\S'::text))
@@ -5558,10 +6310,10 @@ CREATE TABLE tenure.logins (
 ALTER TABLE ONLY tenure.logins FORCE ROW LEVEL SECURITY;
 
 -- TABLE logins; Type: COMMENT
-COMMENT ON TABLE tenure.logins IS 'Binds a database login to tenant and principal. The row * is for logins without a row of their own: remove it and such logins are refused.';
+COMMENT ON TABLE tenure.logins IS 'Binds a database login to a tenant and a principal. The row * applies to logins without a row of their own.';
 
 -- COLUMN logins.makers; Type: COMMENT
-COMMENT ON COLUMN tenure.logins.makers IS 'Who bound it, and whoever made the key or bound the login by which they came: nobody decides by it about a plan of theirs.';
+COMMENT ON COLUMN tenure.logins.makers IS 'Who bound it, and the makers of the key or login they used. It cannot decide about their plans.';
 
 -- migrations; Type: TABLE
 CREATE TABLE tenure.migrations (
@@ -5574,24 +6326,7 @@ CREATE TABLE tenure.migrations (
 );
 
 -- TABLE migrations; Type: COMMENT
-COMMENT ON TABLE tenure.migrations IS 'Which numbered migrations this database has, and the checksum of each as it was applied.';
-
--- offers; Type: TABLE
-CREATE TABLE tenure.offers (
-    token uuid NOT NULL,
-    lane integer NOT NULL,
-    tenant_id integer NOT NULL,
-    owner text NOT NULL,
-    executor text NOT NULL,
-    principal text NOT NULL,
-    channel text NOT NULL,
-    lease_seconds integer NOT NULL,
-    until timestamp with time zone NOT NULL
-)
-WITH (vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
-
--- TABLE offers; Type: COMMENT
-COMMENT ON TABLE tenure.offers IS 'Slots that idle workers offer. The token is the one under which the job will be held; the channel is known to its worker alone.';
+COMMENT ON TABLE tenure.migrations IS 'The migrations that this database has, with the checksum of each as it was applied.';
 
 -- planned_slots_slot_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.planned_slots ALTER COLUMN slot_id ADD GENERATED ALWAYS AS IDENTITY (
@@ -5610,13 +6345,13 @@ CREATE TABLE tenure.principals (
     name text NOT NULL,
     kind text NOT NULL,
     email text,
-    created_at timestamp with time zone NOT NULL,
-    created_by text NOT NULL,
     approver_level smallint,
     approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
     makers text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT principals_agents_do_not_approve CHECK (((kind <> 'agent'::text) OR (approver_level IS NULL))),
     CONSTRAINT principals_approver_level_check CHECK (((approver_level >= 1) AND (approver_level <= 3))),
-    CONSTRAINT principals_check CHECK (((kind <> 'agent'::text) OR (approver_level IS NULL))),
     CONSTRAINT principals_created_by_check CHECK ((created_by ~ '\S'::text)),
     CONSTRAINT principals_email_check CHECK (((email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 320))),
     CONSTRAINT principals_kind_check CHECK ((kind = ANY (ARRAY['human'::text, 'agent'::text, 'service'::text]))),
@@ -5625,13 +6360,13 @@ CREATE TABLE tenure.principals (
 ALTER TABLE ONLY tenure.principals FORCE ROW LEVEL SECURITY;
 
 -- TABLE principals; Type: COMMENT
-COMMENT ON TABLE tenure.principals IS 'Who acts: a person, an agent or a service. The name is the actor of events. Those of tenant 0 (*) run the installation.';
+COMMENT ON TABLE tenure.principals IS 'A person, an agent or a service. The name is the actor of events. Those of tenant 0 (*) run the installation.';
 
 -- COLUMN principals.approver_level; Type: COMMENT
-COMMENT ON COLUMN tenure.principals.approver_level IS 'Up to which level this principal approves when it comes by a database login; a key has a level of its own.';
+COMMENT ON COLUMN tenure.principals.approver_level IS 'The highest level this principal approves when it comes by a database login. A key has a level of its own.';
 
 -- COLUMN principals.makers; Type: COMMENT
-COMMENT ON COLUMN tenure.principals.makers IS 'Who registered or changed it, and the makers of what they came by: it decides about no plan of theirs.';
+COMMENT ON COLUMN tenure.principals.makers IS 'Who registered or changed it, and the makers of the key or login they used. It cannot decide about their plans.';
 
 -- principals_principal_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.principals ALTER COLUMN principal_id ADD GENERATED ALWAYS AS IDENTITY (
@@ -5740,12 +6475,12 @@ CREATE TABLE tenure.ready_marks (
     lane integer NOT NULL,
     retired_in xid8,
     unused_from xid8,
-    CONSTRAINT ready_marks_check CHECK (((unused_from IS NULL) OR (retired_in IS NOT NULL)))
+    CONSTRAINT ready_marks_unused_after_retired CHECK (((unused_from IS NULL) OR (retired_in IS NOT NULL)))
 )
 WITH (vacuum_truncate=off, autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
 
 -- TABLE ready_marks; Type: COMMENT
-COMMENT ON TABLE tenure.ready_marks IS 'Lanes and ranks that may have jobs in ready. Every pair that has some is marked, and maybe others.';
+COMMENT ON TABLE tenure.ready_marks IS 'Lanes and ranks that may have jobs in ready. Every pair that has some is marked; others may be too.';
 
 -- COLUMN ready_marks.retired_in; Type: COMMENT
 COMMENT ON COLUMN tenure.ready_marks.retired_in IS 'The transaction that found the pair empty. New jobs no longer rely on the mark; those under way may.';
@@ -5775,20 +6510,20 @@ CREATE TABLE tenure.requests (
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT requests_answer_check CHECK ((octet_length(answer) <= 1048576)),
     CONSTRAINT requests_asked_check CHECK ((jsonb_typeof((asked -> 'members'::text)) = 'object'::text)),
-    CONSTRAINT requests_check CHECK ((expires_at > created_at)),
+    CONSTRAINT requests_expire_later CHECK ((expires_at > created_at)),
     CONSTRAINT requests_status_check CHECK (((status >= 200) AND (status <= 299)))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05');
 ALTER TABLE ONLY tenure.requests FORCE ROW LEVEL SECURITY;
 
 -- TABLE requests; Type: COMMENT
-COMMENT ON TABLE tenure.requests IS 'Answers to requests with an Idempotency-Key: one that is repeated within the period gets its answer.';
+COMMENT ON TABLE tenure.requests IS 'Answers to requests with an Idempotency-Key. A request that is repeated before it expires gets the same answer.';
 
 -- COLUMN requests.key_hash; Type: COMMENT
 COMMENT ON COLUMN tenure.requests.key_hash IS 'Hash of tenant, principal and key.';
 
 -- COLUMN requests.key_id; Type: COMMENT
-COMMENT ON COLUMN tenure.requests.key_id IS 'The API key that asked. A key with other rights does not see the answer.';
+COMMENT ON COLUMN tenure.requests.key_id IS 'The API key of the request. A key with other rights does not see the answer.';
 
 -- COLUMN requests.asked; Type: COMMENT
 COMMENT ON COLUMN tenure.requests.asked IS 'Method, path with query, and a hash for each top-level member of the body, salted with the key.';
@@ -5814,7 +6549,7 @@ CREATE TABLE tenure.secrets (
 ALTER TABLE ONLY tenure.secrets FORCE ROW LEVEL SECURITY;
 
 -- TABLE secrets; Type: COMMENT
-COMMENT ON TABLE tenure.secrets IS 'Secrets of the installation. keys: the key of the keyed hashes of API keys; whoever replaces it makes all of them worthless.';
+COMMENT ON TABLE tenure.secrets IS 'Secrets of the installation, read by the owner only. keys: the key of the hashes of API keys; replacing it makes every API key invalid.';
 
 -- services; Type: TABLE
 CREATE TABLE tenure.services (
@@ -5831,7 +6566,7 @@ CREATE TABLE tenure.services (
 WITH (fillfactor='50');
 
 -- TABLE services; Type: COMMENT
-COMMENT ON TABLE tenure.services IS 'One row per service and process: when it last ran to its end. A service acts for all tenants.';
+COMMENT ON TABLE tenure.services IS 'One row per service and process, with the time of its last complete run. A service acts for all tenants.';
 
 -- COLUMN services.zones; Type: COMMENT
 COMMENT ON COLUMN tenure.services.zones IS 'The version of the time zone data that the process computes with.';
@@ -5845,18 +6580,7 @@ CREATE TABLE tenure.step_fences (
 );
 
 -- TABLE step_fences; Type: COMMENT
-COMMENT ON TABLE tenure.step_fences IS 'The greatest fencing number that a later run of a step was given when it was claimed.';
-
--- step_marks; Type: TABLE
-CREATE TABLE tenure.step_marks (
-    job_id uuid NOT NULL,
-    tenant_id integer NOT NULL,
-    at timestamp with time zone NOT NULL,
-    trouble text
-);
-
--- TABLE step_marks; Type: COMMENT
-COMMENT ON TABLE tenure.step_marks IS 'Jobs of steps that have ended while somebody else held their execution: the next tick follows them up.';
+COMMENT ON TABLE tenure.step_fences IS 'The greatest fencing number that a later run of a step got when it was claimed, even if it never started.';
 
 -- step_needs; Type: TABLE
 CREATE TABLE tenure.step_needs (
@@ -5867,21 +6591,7 @@ CREATE TABLE tenure.step_needs (
 );
 
 -- TABLE step_needs; Type: COMMENT
-COMMENT ON TABLE tenure.step_needs IS 'Which step waits for which.';
-
--- step_starts; Type: TABLE
-CREATE TABLE tenure.step_starts (
-    job_id uuid NOT NULL,
-    run integer NOT NULL,
-    tenant_id integer NOT NULL,
-    worker text NOT NULL,
-    actor text NOT NULL,
-    fence bigint,
-    started_at timestamp with time zone NOT NULL
-);
-
--- TABLE step_starts; Type: COMMENT
-COMMENT ON TABLE tenure.step_starts IS 'Starts of steps while another transaction held their execution: the end or the next tick tells them.';
+COMMENT ON TABLE tenure.step_needs IS 'Step step_number waits for step needs_number.';
 
 -- subscriptions_subscription_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.subscriptions ALTER COLUMN subscription_id ADD GENERATED ALWAYS AS IDENTITY (
@@ -5901,7 +6611,7 @@ CREATE TABLE tenure.sweep_cursors (
 );
 
 -- TABLE sweep_cursors; Type: COMMENT
-COMMENT ON TABLE tenure.sweep_cursors IS 'How far the retention sweep has walked through the jobs.';
+COMMENT ON TABLE tenure.sweep_cursors IS 'jobs: how far the retention sweep has come. partitions: the row that partition upkeep locks.';
 
 -- target_types; Type: TABLE
 CREATE TABLE tenure.target_types (
@@ -5932,7 +6642,7 @@ CREATE TABLE tenure.tenants (
 ALTER TABLE ONLY tenure.tenants FORCE ROW LEVEL SECURITY;
 
 -- TABLE tenants; Type: COMMENT
-COMMENT ON TABLE tenure.tenants IS 'The wall. Row 0 (*) stands for every tenant and carries installation-wide configuration; row 1 is default.';
+COMMENT ON TABLE tenure.tenants IS 'Row 0 (*) stands for every tenant and holds settings of the whole installation; row 1 is the default.';
 
 -- tenants_tenant_id_seq; Type: SEQUENCE
 ALTER TABLE tenure.tenants ALTER COLUMN tenant_id ADD GENERATED BY DEFAULT AS IDENTITY (
@@ -5958,16 +6668,16 @@ COMMENT ON VIEW tenure.transitions IS 'The job machine: every legal transition. 
 CREATE TABLE tenure.unbound_logins (
     login text NOT NULL,
     tenant_id integer NOT NULL,
+    makers text[] DEFAULT '{}'::text[] NOT NULL,
     unbound_at timestamp with time zone NOT NULL,
     unbound_by text NOT NULL,
-    makers text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT unbound_logins_login_check CHECK ((login ~ '\S'::text)),
     CONSTRAINT unbound_logins_unbound_by_check CHECK ((unbound_by ~ '\S'::text))
 );
 ALTER TABLE ONLY tenure.unbound_logins FORCE ROW LEVEL SECURITY;
 
 -- TABLE unbound_logins; Type: COMMENT
-COMMENT ON TABLE tenure.unbound_logins IS 'Logins whose binding was taken away, with who did that: makers until it is bound again.';
+COMMENT ON TABLE tenure.unbound_logins IS 'Logins whose binding was removed. The principal who removed it counts as a maker until it is bound again.';
 
 -- attempts_p0; Type: TABLE ATTACH
 ALTER TABLE ONLY tenure.attempts ATTACH PARTITION tenure.attempts_p0 FOR VALUES FROM (MINVALUE) TO (...);
@@ -6086,6 +6796,10 @@ ALTER TABLE ONLY tenure.execution_dead_letters
 ALTER TABLE ONLY tenure.execution_events
     ADD CONSTRAINT execution_events_pkey PRIMARY KEY (execution_id, seq);
 
+-- execution_states execution_states_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.execution_states
+    ADD CONSTRAINT execution_states_pkey PRIMARY KEY (execution_id);
+
 -- executions executions_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.executions
     ADD CONSTRAINT executions_pkey PRIMARY KEY (execution_id);
@@ -6093,6 +6807,10 @@ ALTER TABLE ONLY tenure.executions
 -- executors executors_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.executors
     ADD CONSTRAINT executors_pkey PRIMARY KEY (name);
+
+-- follow_ups follow_ups_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.follow_ups
+    ADD CONSTRAINT follow_ups_pkey PRIMARY KEY (task, subject, tenant_id);
 
 -- freezes freezes_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.freezes
@@ -6136,7 +6854,7 @@ ALTER TABLE ONLY tenure.kinds
 
 -- lanes lanes_key; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.lanes
-    ADD CONSTRAINT lanes_key UNIQUE (tenant_id, kind, executor, lease_seconds_min, twin);
+    ADD CONSTRAINT lanes_key UNIQUE (tenant_id, kind, executor, stepped, twin);
 
 -- lanes lanes_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.lanes
@@ -6145,6 +6863,10 @@ ALTER TABLE ONLY tenure.lanes
 -- leases leases_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.leases
     ADD CONSTRAINT leases_pkey PRIMARY KEY (token, lane);
+
+-- lock_queue lock_queue_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.lock_queue
+    ADD CONSTRAINT lock_queue_pkey PRIMARY KEY (execution_id, step_number);
 
 -- lock_targets lock_targets_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.lock_targets
@@ -6218,10 +6940,6 @@ ALTER TABLE ONLY tenure.services
 ALTER TABLE ONLY tenure.step_fences
     ADD CONSTRAINT step_fences_pkey PRIMARY KEY (execution_id, step_number);
 
--- step_marks step_marks_pkey; Type: CONSTRAINT
-ALTER TABLE ONLY tenure.step_marks
-    ADD CONSTRAINT step_marks_pkey PRIMARY KEY (job_id);
-
 -- step_needs step_needs_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.step_needs
     ADD CONSTRAINT step_needs_pkey PRIMARY KEY (execution_id, needs_number, step_number);
@@ -6230,9 +6948,9 @@ ALTER TABLE ONLY tenure.step_needs
 ALTER TABLE ONLY tenure.step_runs
     ADD CONSTRAINT step_runs_pkey PRIMARY KEY (execution_id, step_number, job_id, run);
 
--- step_starts step_starts_pkey; Type: CONSTRAINT
-ALTER TABLE ONLY tenure.step_starts
-    ADD CONSTRAINT step_starts_pkey PRIMARY KEY (job_id, run);
+-- step_states step_states_pkey; Type: CONSTRAINT
+ALTER TABLE ONLY tenure.step_states
+    ADD CONSTRAINT step_states_pkey PRIMARY KEY (execution_id, step_number);
 
 -- steps steps_pkey; Type: CONSTRAINT
 ALTER TABLE ONLY tenure.steps
@@ -6385,11 +7103,29 @@ CREATE INDEX execution_events_kind ON tenure.execution_events USING btree (tenan
 -- execution_events_progress; Type: INDEX
 CREATE INDEX execution_events_progress ON tenure.execution_events USING btree (execution_id, step_number) WHERE (kind = 'step_progress'::text);
 
--- executions_approved; Type: INDEX
-CREATE INDEX executions_approved ON tenure.executions USING btree (execution_id) WHERE (state = 'approved'::text);
+-- execution_states_approved; Type: INDEX
+CREATE INDEX execution_states_approved ON tenure.execution_states USING btree (execution_id) WHERE (state = 'approved'::text);
 
--- executions_cancelled; Type: INDEX
-CREATE INDEX executions_cancelled ON tenure.executions USING btree (tenant_id, cancelled_at) WHERE (cancelled_at IS NOT NULL);
+-- execution_states_cancelled; Type: INDEX
+CREATE INDEX execution_states_cancelled ON tenure.execution_states USING btree (tenant_id, cancelled_at) WHERE (cancelled_at IS NOT NULL);
+
+-- execution_states_ended; Type: INDEX
+CREATE INDEX execution_states_ended ON tenure.execution_states USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+-- execution_states_key; Type: INDEX
+CREATE UNIQUE INDEX execution_states_key ON tenure.execution_states USING btree (tenant_id, held_key) WHERE (held_key IS NOT NULL);
+
+-- execution_states_next; Type: INDEX
+CREATE INDEX execution_states_next ON tenure.execution_states USING btree (next_at) WHERE (next_at IS NOT NULL);
+
+-- execution_states_sla; Type: INDEX
+CREATE INDEX execution_states_sla ON tenure.execution_states USING btree (tenant_id, sla_class, ((ended_at - started_at))) WHERE ((ended_at IS NOT NULL) AND (started_at IS NOT NULL));
+
+-- execution_states_state; Type: INDEX
+CREATE INDEX execution_states_state ON tenure.execution_states USING btree (tenant_id, state, created_at);
+
+-- execution_states_timed_out; Type: INDEX
+CREATE INDEX execution_states_timed_out ON tenure.execution_states USING btree (tenant_id, ended_at) WHERE (reason_code = 'timed_out'::text);
 
 -- executions_correlation; Type: INDEX
 CREATE INDEX executions_correlation ON tenure.executions USING btree (tenant_id, correlation_id) WHERE (correlation_id IS NOT NULL);
@@ -6397,26 +7133,11 @@ CREATE INDEX executions_correlation ON tenure.executions USING btree (tenant_id,
 -- executions_created; Type: INDEX
 CREATE INDEX executions_created ON tenure.executions USING btree (tenant_id, created_at, execution_id);
 
--- executions_ended; Type: INDEX
-CREATE INDEX executions_ended ON tenure.executions USING btree (ended_at) WHERE (ended_at IS NOT NULL);
-
--- executions_key; Type: INDEX
-CREATE UNIQUE INDEX executions_key ON tenure.executions USING btree (tenant_id, idempotency_key) WHERE key_held;
-
--- executions_next; Type: INDEX
-CREATE INDEX executions_next ON tenure.executions USING btree (next_at) WHERE (next_at IS NOT NULL);
-
 -- executions_requested_by; Type: INDEX
 CREATE INDEX executions_requested_by ON tenure.executions USING btree (tenant_id, requested_by, created_at);
 
--- executions_sla; Type: INDEX
-CREATE INDEX executions_sla ON tenure.executions USING btree (tenant_id, sla_class, duration_ms) WHERE (duration_ms IS NOT NULL);
-
--- executions_state; Type: INDEX
-CREATE INDEX executions_state ON tenure.executions USING btree (tenant_id, state, created_at);
-
--- executions_timed_out; Type: INDEX
-CREATE INDEX executions_timed_out ON tenure.executions USING btree (tenant_id, ended_at) WHERE (reason_code = 'timed_out'::text);
+-- follow_ups_due; Type: INDEX
+CREATE INDEX follow_ups_due ON tenure.follow_ups USING btree (task, due_at);
 
 -- freezes_in_force; Type: INDEX
 CREATE UNIQUE INDEX freezes_in_force ON tenure.freezes USING btree (tenant_id) WHERE (ended_at IS NULL);
@@ -6460,8 +7181,8 @@ CREATE INDEX kinds_executor ON tenure.kinds USING btree (executor);
 -- lanes_executor; Type: INDEX
 CREATE INDEX lanes_executor ON tenure.lanes USING btree (executor);
 
--- lock_targets_owing; Type: INDEX
-CREATE INDEX lock_targets_owing ON tenure.lock_targets USING btree (tenant_id) WHERE owing;
+-- lock_queue_turn; Type: INDEX
+CREATE UNIQUE INDEX lock_queue_turn ON tenure.lock_queue USING btree (tenant_id, target, priority DESC, turn);
 
 -- locks_expires_at; Type: INDEX
 CREATE INDEX locks_expires_at ON tenure.locks USING btree (expires_at);
@@ -6496,9 +7217,6 @@ CREATE INDEX planned_slots_failed ON tenure.planned_slots USING btree (schedule_
 -- planned_slots_job; Type: INDEX
 CREATE UNIQUE INDEX planned_slots_job ON tenure.planned_slots USING btree (job_id) WHERE (job_id IS NOT NULL);
 
--- planned_slots_owing; Type: INDEX
-CREATE INDEX planned_slots_owing ON tenure.planned_slots USING btree (schedule_id) WHERE owes_next;
-
 -- planned_slots_planned; Type: INDEX
 CREATE INDEX planned_slots_planned ON tenure.planned_slots USING btree (schedule_id, due_at) WHERE (state = 'planned'::text);
 
@@ -6529,32 +7247,23 @@ CREATE UNIQUE INDEX schedules_name ON tenure.schedules USING btree (tenant_id, n
 -- schedules_next; Type: INDEX
 CREATE INDEX schedules_next ON tenure.schedules USING btree (next_at) WHERE (next_at IS NOT NULL);
 
--- step_marks_tenant; Type: INDEX
-CREATE INDEX step_marks_tenant ON tenure.step_marks USING btree (tenant_id, at);
-
 -- step_needs_step; Type: INDEX
 CREATE INDEX step_needs_step ON tenure.step_needs USING btree (step_number, execution_id);
 
--- step_starts_tenant; Type: INDEX
-CREATE INDEX step_starts_tenant ON tenure.step_starts USING btree (tenant_id, started_at);
+-- step_states_job; Type: INDEX
+CREATE UNIQUE INDEX step_states_job ON tenure.step_states USING btree (job_id) WHERE (job_id IS NOT NULL);
 
--- steps_blocked; Type: INDEX
-CREATE INDEX steps_blocked ON tenure.steps USING btree (tenant_id, lock_target, priority DESC, blocked_order) WHERE (blocked_order IS NOT NULL);
-
--- steps_job; Type: INDEX
-CREATE UNIQUE INDEX steps_job ON tenure.steps USING btree (job_id) WHERE (job_id IS NOT NULL);
+-- step_states_timed_out; Type: INDEX
+CREATE INDEX step_states_timed_out ON tenure.step_states USING btree (tenant_id, execution_id) WHERE (error_code = 'timed_out'::text);
 
 -- steps_kind; Type: INDEX
-CREATE INDEX steps_kind ON tenure.steps USING btree (tenant_id, kind, queued_at) WHERE (queued_at IS NOT NULL);
+CREATE INDEX steps_kind ON tenure.steps USING btree (tenant_id, kind, execution_id);
 
 -- steps_section; Type: INDEX
 CREATE INDEX steps_section ON tenure.steps USING btree (execution_id, section) WHERE (section IS NOT NULL);
 
 -- steps_target; Type: INDEX
 CREATE INDEX steps_target ON tenure.steps USING btree (tenant_id, target_type, target_ref, action);
-
--- steps_timed_out; Type: INDEX
-CREATE INDEX steps_timed_out ON tenure.steps USING btree (tenant_id, execution_id) WHERE (error_code = 'timed_out'::text);
 
 -- unbound_logins_tenant_id; Type: INDEX
 CREATE INDEX unbound_logins_tenant_id ON tenure.unbound_logins USING btree (tenant_id);
@@ -6628,20 +7337,26 @@ CREATE TRIGGER execution_events_frozen BEFORE UPDATE ON tenure.execution_events 
 -- execution_events execution_events_kept; Type: TRIGGER
 CREATE TRIGGER execution_events_kept BEFORE DELETE ON tenure.execution_events FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
 
--- executions executions_begin; Type: TRIGGER
-CREATE TRIGGER executions_begin BEFORE INSERT ON tenure.executions FOR EACH ROW WHEN ((new.state <> 'pending'::text)) EXECUTE FUNCTION tenure.executions_move();
+-- execution_states execution_states_begin; Type: TRIGGER
+CREATE TRIGGER execution_states_begin BEFORE INSERT ON tenure.execution_states FOR EACH ROW WHEN ((new.state <> 'pending'::text)) EXECUTE FUNCTION tenure.execution_states_move();
+
+-- execution_states execution_states_frozen; Type: TRIGGER
+CREATE TRIGGER execution_states_frozen BEFORE UPDATE OF execution_id, tenant_id, created_at, sla_class, step_count ON tenure.execution_states FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- execution_states execution_states_kept; Type: TRIGGER
+CREATE TRIGGER execution_states_kept BEFORE DELETE ON tenure.execution_states FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
+
+-- execution_states execution_states_move; Type: TRIGGER
+CREATE TRIGGER execution_states_move AFTER UPDATE OF state ON tenure.execution_states FOR EACH ROW WHEN ((old.state <> new.state)) EXECUTE FUNCTION tenure.execution_states_move();
+
+-- execution_states execution_states_values; Type: TRIGGER
+CREATE TRIGGER execution_states_values AFTER INSERT OR UPDATE OF state, mode, parked, stopping, stopped_by, reason_code, last_transition_by, error_class, error_message, result_summary, started_at, ended_at, cancelled_at, cancelled_by ON tenure.execution_states FOR EACH ROW EXECUTE FUNCTION tenure.execution_states_values();
+
+-- executions executions_frozen; Type: TRIGGER
+CREATE TRIGGER executions_frozen BEFORE UPDATE ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
 
 -- executions executions_kept; Type: TRIGGER
 CREATE TRIGGER executions_kept BEFORE DELETE ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
-
--- executions executions_move; Type: TRIGGER
-CREATE TRIGGER executions_move AFTER UPDATE OF execution_id, tenant_id, purpose, plan_hash, idempotency_key, state, approval_level, rule, requested_by, requesters, step_count, created_at ON tenure.executions FOR EACH ROW WHEN ((((old.state <> new.state) AND ((new.state = 'running'::text) OR ((((((((((((old.state <> 'pending'::text) OR (new.state <> 'awaiting_approval'::text)) AND ((old.state <> 'pending'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'pending'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'approved'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'rejected'::text))) AND ((old.state <> 'awaiting_approval'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'approved'::text) OR (new.state <> 'cancelled'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'succeeded'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'partially_failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'failed'::text))) AND ((old.state <> 'running'::text) OR (new.state <> 'cancelled'::text))))) OR (old.plan_hash <> new.plan_hash) OR (old.requested_by <> new.requested_by) OR (old.requesters <> new.requesters) OR (old.idempotency_key <> new.idempotency_key) OR (old.approval_level <> new.approval_level) OR (old.purpose <> new.purpose) OR (old.tenant_id <> new.tenant_id) OR (old.step_count <> new.step_count) OR (old.execution_id <> new.execution_id) OR (old.rule <> new.rule) OR (old.created_at <> new.created_at))) EXECUTE FUNCTION tenure.executions_move();
-
--- executions executions_shape; Type: TRIGGER
-CREATE TRIGGER executions_shape AFTER INSERT OR UPDATE OF purpose, plan_hash, idempotency_key, key_origin, sla_class, action_class, mode, on_step_failure, approval_level, rule, runbook_ref, requested_by, on_behalf_of, requesters, start_after, start_before, plan_size_bytes, step_count, target_count, timeout_ms, metadata ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.executions_shape();
-
--- executions executions_stand; Type: TRIGGER
-CREATE TRIGGER executions_stand AFTER INSERT OR UPDATE OF state, parked, stopping, stopped_by, reason_code, last_transition_by, error_class, error_message, result_summary, created_at, started_at, ended_at, cancelled_at, cancelled_by ON tenure.executions FOR EACH ROW EXECUTE FUNCTION tenure.executions_stand();
 
 -- governance_changes governance_changes_kept; Type: TRIGGER
 CREATE TRIGGER governance_changes_kept BEFORE DELETE ON tenure.governance_changes FOR EACH ROW EXECUTE FUNCTION tenure.governance_changes_kept();
@@ -6673,8 +7388,14 @@ CREATE TRIGGER step_runs_frozen BEFORE UPDATE ON tenure.step_runs FOR EACH ROW E
 -- step_runs step_runs_kept; Type: TRIGGER
 CREATE TRIGGER step_runs_kept BEFORE DELETE ON tenure.step_runs FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
 
--- steps steps_shape; Type: TRIGGER
-CREATE TRIGGER steps_shape AFTER INSERT OR UPDATE OF step_number, step_id, action, action_class, target_type, target_ref, payload, effects, attempts_max, timeout_seconds, renewals_max, lease_seconds, approval_level, rule, approval_quorum, approval_seconds, lock_target, lock_action ON tenure.steps FOR EACH ROW EXECUTE FUNCTION tenure.steps_shape();
+-- step_states step_states_frozen; Type: TRIGGER
+CREATE TRIGGER step_states_frozen BEFORE UPDATE OF execution_id, step_number, tenant_id, attempts_max ON tenure.step_states FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- steps steps_frozen; Type: TRIGGER
+CREATE TRIGGER steps_frozen BEFORE UPDATE ON tenure.steps FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- steps steps_kept; Type: TRIGGER
+CREATE TRIGGER steps_kept BEFORE DELETE ON tenure.steps FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
 
 -- actions actions_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.actions
@@ -6724,6 +7445,10 @@ ALTER TABLE ONLY tenure.dead_letters
 ALTER TABLE ONLY tenure.deliveries
     ADD CONSTRAINT deliveries_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES tenure.subscriptions(subscription_id);
 
+-- execution_states execution_states_execution_id_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.execution_states
+    ADD CONSTRAINT execution_states_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES tenure.executions(execution_id);
+
 -- executions executions_execution_id_plan_hash_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.executions
     ADD CONSTRAINT executions_execution_id_plan_hash_fkey FOREIGN KEY (execution_id, plan_hash) REFERENCES tenure.plans(execution_id, plan_hash);
@@ -6772,6 +7497,14 @@ ALTER TABLE ONLY tenure.lanes
 ALTER TABLE ONLY tenure.lanes
     ADD CONSTRAINT lanes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenure.tenants(tenant_id);
 
+-- lock_queue lock_queue_execution_id_step_number_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.lock_queue
+    ADD CONSTRAINT lock_queue_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
+
+-- lock_queue lock_queue_tenant_id_target_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.lock_queue
+    ADD CONSTRAINT lock_queue_tenant_id_target_fkey FOREIGN KEY (tenant_id, target) REFERENCES tenure.lock_targets(tenant_id, target);
+
 -- locks locks_tenant_id_target_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.locks
     ADD CONSTRAINT locks_tenant_id_target_fkey FOREIGN KEY (tenant_id, target) REFERENCES tenure.lock_targets(tenant_id, target);
@@ -6795,6 +7528,10 @@ ALTER TABLE ONLY tenure.schedules
 -- step_runs step_runs_execution_id_step_number_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.step_runs
     ADD CONSTRAINT step_runs_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
+
+-- step_states step_states_execution_id_step_number_fkey; Type: FK CONSTRAINT
+ALTER TABLE ONLY tenure.step_states
+    ADD CONSTRAINT step_states_execution_id_step_number_fkey FOREIGN KEY (execution_id, step_number) REFERENCES tenure.steps(execution_id, step_number);
 
 -- subscriptions subscriptions_tenant_id_fkey; Type: FK CONSTRAINT
 ALTER TABLE ONLY tenure.subscriptions
@@ -6879,8 +7616,14 @@ ALTER TABLE tenure.execution_dead_letters ENABLE ROW LEVEL SECURITY;
 -- execution_events; Type: ROW SECURITY
 ALTER TABLE tenure.execution_events ENABLE ROW LEVEL SECURITY;
 
+-- execution_states; Type: ROW SECURITY
+ALTER TABLE tenure.execution_states ENABLE ROW LEVEL SECURITY;
+
 -- executions; Type: ROW SECURITY
 ALTER TABLE tenure.executions ENABLE ROW LEVEL SECURITY;
+
+-- follow_ups; Type: ROW SECURITY
+ALTER TABLE tenure.follow_ups ENABLE ROW LEVEL SECURITY;
 
 -- freezes; Type: ROW SECURITY
 ALTER TABLE tenure.freezes ENABLE ROW LEVEL SECURITY;
@@ -6911,6 +7654,9 @@ ALTER TABLE tenure.lanes ENABLE ROW LEVEL SECURITY;
 
 -- leases; Type: ROW SECURITY
 ALTER TABLE tenure.leases ENABLE ROW LEVEL SECURITY;
+
+-- lock_queue; Type: ROW SECURITY
+ALTER TABLE tenure.lock_queue ENABLE ROW LEVEL SECURITY;
 
 -- lock_targets; Type: ROW SECURITY
 ALTER TABLE tenure.lock_targets ENABLE ROW LEVEL SECURITY;
@@ -6980,8 +7726,14 @@ CREATE POLICY own_tenant ON tenure.execution_dead_letters USING (((tenant_id = (
 -- execution_events own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.execution_events USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
+-- execution_states own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.execution_states USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
 -- executions own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.executions USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- follow_ups own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.follow_ups USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- freezes own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.freezes USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -7003,6 +7755,9 @@ CREATE POLICY own_tenant ON tenure.lanes USING (((tenant_id = ( SELECT tenure.cu
 
 -- leases own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.leases FOR SELECT USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+
+-- lock_queue own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.lock_queue USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- lock_targets own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.lock_targets USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -7035,17 +7790,14 @@ CREATE POLICY own_tenant ON tenure.schedules USING (((tenant_id = ( SELECT tenur
 -- step_fences own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.step_fences USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
--- step_marks own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.step_marks USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
-
 -- step_needs own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.step_needs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- step_runs own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.step_runs USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
--- step_starts own_tenant; Type: POLICY
-CREATE POLICY own_tenant ON tenure.step_starts USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
+-- step_states own_tenant; Type: POLICY
+CREATE POLICY own_tenant ON tenure.step_states USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
 
 -- steps own_tenant; Type: POLICY
 CREATE POLICY own_tenant ON tenure.steps USING (((tenant_id = ( SELECT tenure.current_tenant() AS current_tenant)) OR ( SELECT tenure.is_every_tenant() AS is_every_tenant)));
@@ -7113,17 +7865,14 @@ ALTER TABLE tenure.secrets ENABLE ROW LEVEL SECURITY;
 -- step_fences; Type: ROW SECURITY
 ALTER TABLE tenure.step_fences ENABLE ROW LEVEL SECURITY;
 
--- step_marks; Type: ROW SECURITY
-ALTER TABLE tenure.step_marks ENABLE ROW LEVEL SECURITY;
-
 -- step_needs; Type: ROW SECURITY
 ALTER TABLE tenure.step_needs ENABLE ROW LEVEL SECURITY;
 
 -- step_runs; Type: ROW SECURITY
 ALTER TABLE tenure.step_runs ENABLE ROW LEVEL SECURITY;
 
--- step_starts; Type: ROW SECURITY
-ALTER TABLE tenure.step_starts ENABLE ROW LEVEL SECURITY;
+-- step_states; Type: ROW SECURITY
+ALTER TABLE tenure.step_states ENABLE ROW LEVEL SECURITY;
 
 -- steps; Type: ROW SECURITY
 ALTER TABLE tenure.steps ENABLE ROW LEVEL SECURITY;
@@ -7148,6 +7897,9 @@ ALTER TABLE tenure.unbound_logins ENABLE ROW LEVEL SECURITY;
 
 -- SCHEMA tenure; Type: ACL; Schema: -; Owner: -
 GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION accept_batch(p_tenant_id integer, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT related boolean, OUT timed boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.accept_batch(p_tenant_id integer, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT related boolean, OUT timed boolean) FROM PUBLIC;
 
 -- FUNCTION act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) FROM PUBLIC;
@@ -7184,6 +7936,12 @@ REVOKE ALL ON FUNCTION tenure.action_write(p_tenant_id integer, p_now timestamp 
 -- FUNCTION acts_as(p_role text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.acts_as(p_role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION alike_lane(p_caller tenure.caller_identity, p_like tenure.new_job); Type: ACL
+REVOKE ALL ON FUNCTION tenure.alike_lane(p_caller tenure.caller_identity, p_like tenure.new_job) FROM PUBLIC;
+
+-- FUNCTION alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[], OUT ids uuid[], OUT hashes uuid[], OUT doubt boolean, OUT payload_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[], OUT ids uuid[], OUT hashes uuid[], OUT doubt boolean, OUT payload_text text) FROM PUBLIC;
 
 -- FUNCTION anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea) FROM PUBLIC;
@@ -7222,9 +7980,6 @@ REVOKE ALL ON FUNCTION tenure.anchor_line(p_anchor tenure.anchors, p_tenant_id i
 REVOKE ALL ON FUNCTION tenure.anchor_list(p_after bigint, p_limit integer, p_heads boolean, p_newest boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.anchor_list(p_after bigint, p_limit integer, p_heads boolean, p_newest boolean) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION anchor_next(p_at timestamp with time zone, p_key_id text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.anchor_next(p_at timestamp with time zone, p_key_id text) FROM PUBLIC;
-
 -- FUNCTION anchor_proof(p_execution_id uuid, p_number bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.anchor_proof(p_execution_id uuid, p_number bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.anchor_proof(p_execution_id uuid, p_number bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
@@ -7257,14 +8012,20 @@ REVOKE ALL ON FUNCTION tenure.anchor_text(p_anchor tenure.anchors) FROM PUBLIC;
 -- FUNCTION anchor_time(p_at timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.anchor_time(p_at timestamp with time zone) FROM PUBLIC;
 
+-- FUNCTION anchor_unsigned(p_at timestamp with time zone, p_key_id text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.anchor_unsigned(p_at timestamp with time zone, p_key_id text) FROM PUBLIC;
+
 -- FUNCTION anchor_walk(p_now timestamp with time zone, p_restart boolean, p_rows_max integer, OUT more boolean, OUT rewritten jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.anchor_walk(p_now timestamp with time zone, p_restart boolean, p_rows_max integer, OUT more boolean, OUT rewritten jsonb) FROM PUBLIC;
 
 -- FUNCTION approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) FROM PUBLIC;
 
--- FUNCTION approval_asked(p_approval_id uuid, p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.approval_asked(p_approval_id uuid, p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION milliseconds(p_from timestamp with time zone, p_to timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.milliseconds(p_from timestamp with time zone, p_to timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION approval_asked(p_approval_id uuid, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_asked(p_approval_id uuid, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text) FROM PUBLIC;
@@ -7277,8 +8038,8 @@ GRANT ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_
 -- FUNCTION text_hash(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.text_hash(p_text text) FROM PUBLIC;
 
--- FUNCTION approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.executions, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) FROM PUBLIC;
+-- FUNCTION approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) FROM PUBLIC;
 
 -- FUNCTION approval_rule_complete(p_tenant_id integer, p_name text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_rule_complete(p_tenant_id integer, p_name text, p_spec jsonb) FROM PUBLIC;
@@ -7324,6 +8085,9 @@ REVOKE ALL ON FUNCTION tenure.approvers_changed(p_now timestamp with time zone, 
 -- FUNCTION are_clean(p_payloads json[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.are_clean(p_payloads json[]) FROM PUBLIC;
 
+-- FUNCTION array_shape(p_array anyarray); Type: ACL
+REVOKE ALL ON FUNCTION tenure.array_shape(p_array anyarray) FROM PUBLIC;
+
 -- FUNCTION attempts_only_amended(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.attempts_only_amended() FROM PUBLIC;
 
@@ -7335,6 +8099,9 @@ REVOKE ALL ON FUNCTION tenure.auth_makers(p_caller tenure.caller_identity) FROM 
 
 -- FUNCTION backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision); Type: ACL
 REVOKE ALL ON FUNCTION tenure.backoff_seconds(p_base integer, p_attempt integer, p_jitter_percent integer, p_fraction double precision) FROM PUBLIC;
+
+-- FUNCTION batch_id(p_micros bigint, p_tail text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.batch_id(p_micros bigint, p_tail text) FROM PUBLIC;
 
 -- FUNCTION caller(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.caller() FROM PUBLIC;
@@ -7358,14 +8125,17 @@ REVOKE ALL ON FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text
 -- FUNCTION check_acted_for(p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_acted_for(p_on_behalf_of text) FROM PUBLIC;
 
--- FUNCTION check_action(p_name text, p_spec jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_action(p_name text, p_spec jsonb) FROM PUBLIC;
+-- FUNCTION check_action_spec(p_name text, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_action_spec(p_name text, p_spec jsonb) FROM PUBLIC;
 
 -- FUNCTION check_actions(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_actions(p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION check_actor(p_what text, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_actor(p_what text, p_name text) FROM PUBLIC;
+
+-- FUNCTION check_alike(p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_alike(p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[]) FROM PUBLIC;
 
 -- FUNCTION check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text) FROM PUBLIC;
@@ -7378,6 +8148,9 @@ REVOKE ALL ON FUNCTION tenure.check_counts_once(p_approval_id uuid, p_decision t
 
 -- FUNCTION check_driven(p_caller tenure.caller_identity, p_executor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_driven(p_caller tenure.caller_identity, p_executor text) FROM PUBLIC;
+
+-- FUNCTION check_ends(p_ends tenure.end_batch); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_ends(p_ends tenure.end_batch) FROM PUBLIC;
 
 -- FUNCTION check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_enqueue_rights(p_caller tenure.caller_identity, p_lanes integer[]) FROM PUBLIC;
@@ -7409,8 +8182,8 @@ REVOKE ALL ON FUNCTION tenure.check_held(p_job_id uuid, p_status text) FROM PUBL
 -- FUNCTION check_isolation(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_isolation() FROM PUBLIC;
 
--- FUNCTION check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_payload json, p_key text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_attempts_max integer, p_classification text, p_event_domain text, p_source_system text, p_refs text[], p_ids text[], p_job_id uuid) FROM PUBLIC;
+-- FUNCTION check_job(p_place text, p_now timestamp with time zone, p_job tenure.new_job); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time zone, p_job tenure.new_job) FROM PUBLIC;
 
 -- FUNCTION check_job_exists(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
@@ -7427,8 +8200,8 @@ REVOKE ALL ON FUNCTION tenure.check_lock_keys(p_plan jsonb) FROM PUBLIC;
 -- FUNCTION check_look_alikes(p_tenant_id integer, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_look_alikes(p_tenant_id integer, p_plan jsonb) FROM PUBLIC;
 
--- FUNCTION check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.executions, p_makers text[]) FROM PUBLIC;
+-- FUNCTION check_makers(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_makers text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_makers(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_makers text[]) FROM PUBLIC;
 
 -- FUNCTION check_moment(p_what text, p_at timestamp with time zone, p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_moment(p_what text, p_at timestamp with time zone, p_now timestamp with time zone) FROM PUBLIC;
@@ -7461,17 +8234,20 @@ REVOKE ALL ON FUNCTION tenure.check_plan_here(p_caller tenure.caller_identity, p
 -- FUNCTION check_reader(p_sub tenure.subscriptions); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_reader(p_sub tenure.subscriptions) FROM PUBLIC;
 
--- FUNCTION check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_job_ids uuid[], p_parent_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_jobs tenure.new_job[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_relatives(p_tenant_id integer, p_ids uuid[], p_hashes uuid[], p_jobs tenure.new_job[]) FROM PUBLIC;
 
 -- FUNCTION check_repeatable(p_tenant_id integer, p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_repeatable(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
+-- FUNCTION check_request(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_claim tenure.claim_request); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_request(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_claim tenure.claim_request) FROM PUBLIC;
+
 -- FUNCTION check_reserved(p_source_systems text[], p_keys text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_reserved(p_source_systems text[], p_keys text[]) FROM PUBLIC;
 
--- FUNCTION check_retry(p_caller tenure.caller_identity, p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION check_retry(p_caller tenure.caller_identity, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION check_rule(p_name text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_rule(p_name text, p_spec jsonb) FROM PUBLIC;
@@ -7479,8 +8255,8 @@ REVOKE ALL ON FUNCTION tenure.check_rule(p_name text, p_spec jsonb) FROM PUBLIC;
 -- FUNCTION check_second_admin(p_caller tenure.caller_identity, p_change tenure.governance_changes, p_makers text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_second_admin(p_caller tenure.caller_identity, p_change tenure.governance_changes, p_makers text[]) FROM PUBLIC;
 
--- FUNCTION check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.executions, p_plan jsonb) FROM PUBLIC;
+-- FUNCTION check_supersedes(p_caller tenure.caller_identity, p_old tenure.execution_rows, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.execution_rows, p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text) FROM PUBLIC;
@@ -7494,8 +8270,8 @@ REVOKE ALL ON FUNCTION tenure.check_tenant(p_tenant_id integer) FROM PUBLIC;
 -- FUNCTION check_texts(p_field text, p_value jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_texts(p_field text, p_value jsonb) FROM PUBLIC;
 
--- FUNCTION check_verdict(p_caller tenure.caller_identity, p_execution tenure.executions, p_verdict text, p_on_behalf_of text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_verdict(p_caller tenure.caller_identity, p_execution tenure.executions, p_verdict text, p_on_behalf_of text) FROM PUBLIC;
+-- FUNCTION check_verdict(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_verdict text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_verdict(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_verdict text, p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION check_webhook_url(p_url text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_webhook_url(p_url text) FROM PUBLIC;
@@ -7506,17 +8282,26 @@ REVOKE ALL ON FUNCTION tenure.check_window(p_window jsonb) FROM PUBLIC;
 -- FUNCTION check_word(p_code text, p_what text, p_value text, p_allowed text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_word(p_code text, p_what text, p_value text, p_allowed text[]) FROM PUBLIC;
 
--- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT stepped boolean[], OUT more boolean); Type: ACL
-REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer, OUT lanes integer[], OUT lease_seconds integer[], OUT limits integer[], OUT kinds text[], OUT executors text[], OUT stepped boolean[], OUT more boolean) FROM PUBLIC;
+-- FUNCTION claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_executor text, p_kinds text[], p_lease_seconds integer, p_also_paused boolean, p_lanes integer[], p_lanes_max integer) FROM PUBLIC;
 
 -- FUNCTION claim_marked(p_caller tenure.caller_identity, p_executor text, p_lane_after integer, p_last smallint, p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.claim_marked(p_caller tenure.caller_identity, p_executor text, p_lane_after integer, p_last smallint, p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
 
+-- FUNCTION claim_prepare(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_claim tenure.claim_request); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_prepare(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_claim tenure.claim_request) FROM PUBLIC;
+
+-- FUNCTION claim_ranking(p_tenant_id integer, p_terms tenure.claim_terms, p_rank_last smallint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claim_ranking(p_tenant_id integer, p_terms tenure.claim_terms, p_rank_last smallint) FROM PUBLIC;
+
+-- FUNCTION claimed_job(p_job_id uuid, p_started timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.claimed_job(p_job_id uuid, p_started timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION class_reach(p_action_class text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.class_reach(p_action_class text) FROM PUBLIC;
 
--- FUNCTION clock_stood(p_execution tenure.executions, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.clock_stood(p_execution tenure.executions, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid) FROM PUBLIC;
+-- FUNCTION clock_stood(p_execution tenure.execution_rows, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.clock_stood(p_execution tenure.execution_rows, p_from timestamp with time zone, p_to timestamp with time zone, p_approval_id uuid) FROM PUBLIC;
 
 -- FUNCTION config_get(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.config_get(p_key text) FROM PUBLIC;
@@ -7533,8 +8318,8 @@ REVOKE ALL ON FUNCTION tenure.config_lock(p_tenant_id integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
--- FUNCTION config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb) FROM PUBLIC;
+-- FUNCTION config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb, p_approval jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.config_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_key text, p_value jsonb, p_approval jsonb) FROM PUBLIC;
 
 -- FUNCTION current_epoch(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.current_epoch() FROM PUBLIC;
@@ -7551,18 +8336,6 @@ REVOKE ALL ON FUNCTION tenure.cursor_text(p_epoch integer, p_txid xid8, p_seq bi
 
 -- FUNCTION cut_text(p_text text, p_bytes_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.cut_text(p_text text, p_bytes_max integer) FROM PUBLIC;
-
--- FUNCTION dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- FUNCTION dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
-
--- FUNCTION dead_letter_replay_preview(p_dead_letter_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator;
 
 -- COLUMN dead_letters.dead_letter_id; Type: ACL
 GRANT SELECT(dead_letter_id) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
@@ -7669,6 +8442,21 @@ GRANT SELECT(replayed_as) ON TABLE tenure.dead_letters TO tenure_server, tenure_
 -- COLUMN dead_letters.replayed_at; Type: ACL
 GRANT SELECT(replayed_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION dead_letter_job(p_row tenure.dead_letters); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_job(p_row tenure.dead_letters) FROM PUBLIC;
+
+-- FUNCTION dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION dead_letter_replay_preview(p_dead_letter_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.dead_letter_replay_preview(p_dead_letter_id uuid) TO tenure_server, tenure_admin, tenure_operator;
+
 -- FUNCTION dead_letter_row(p_dead_letter_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_row(p_dead_letter_id uuid) FROM PUBLIC;
 
@@ -7679,6 +8467,12 @@ GRANT ALL ON FUNCTION tenure.dead_letter_show(p_dead_letter_id uuid) TO tenure_s
 -- FUNCTION dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.dead_letter_triage(p_dead_letter_id uuid, p_status text, p_note text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION dead_letters_sweep(p_tenants integer[], p_now timestamp with time zone, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letters_sweep(p_tenants integer[], p_now timestamp with time zone, p_limit integer) FROM PUBLIC;
+
+-- FUNCTION dead_letters_write(p_now timestamp with time zone, p_actor text, p_rulings tenure.run_ruling[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letters_write(p_now timestamp with time zone, p_actor text, p_rulings tenure.run_ruling[]) FROM PUBLIC;
 
 -- FUNCTION deceptive_sign(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.deceptive_sign(p_text text) FROM PUBLIC;
@@ -7716,26 +8510,32 @@ REVOKE ALL ON FUNCTION tenure.emit(p_at timestamp with time zone, p_tenant_id in
 -- FUNCTION end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.end_fault(p_outcome text, p_result jsonb, p_result_ref text, p_delay_seconds integer) FROM PUBLIC;
 
+-- FUNCTION end_of_late(p_job_id uuid, p_tenant_id integer, p_lane integer, p_run integer, p_attempts integer, p_due timestamp with time zone, p_deadline timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.end_of_late(p_job_id uuid, p_tenant_id integer, p_lane integer, p_run integer, p_attempts integer, p_due timestamp with time zone, p_deadline timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION ends_answer(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_taken tenure.batch_taken, p_answers text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.ends_answer(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_taken tenure.batch_taken, p_answers text) FROM PUBLIC;
+
 -- FUNCTION ends_follow(p_now timestamp with time zone, p_actor text, p_lanes integer[], p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.ends_follow(p_now timestamp with time zone, p_actor text, p_lanes integer[], p_job_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kind text, p_rows integer, p_payloads json[], p_keys text[], p_executor text, p_priority integer, p_due timestamp with time zone, p_deadline timestamp with time zone, p_source_ref text, p_target_ref text, p_payload_ref text, p_classification text, p_attempts_max integer, p_correlation_id text, p_causation_event bigint, p_parent_job_id uuid, p_workflow_id uuid, p_run_id uuid, p_affinity_key text, p_event_domain text, p_source_system text, p_on_behalf_of text, p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
+-- FUNCTION ends_of(p_ends tenure.end_batch, p_outcome text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.ends_of(p_ends tenure.end_batch, p_outcome text) FROM PUBLIC;
 
--- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, p_floors integer[], p_origins jsonb[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_kinds text[], p_payloads json[], p_keys text[], p_executors text[], p_priorities integer[], p_due timestamp with time zone[], p_deadlines timestamp with time zone[], p_source_refs text[], p_target_refs text[], p_payload_refs text[], p_classifications text[], p_attempts_max integer[], p_correlation_ids text[], p_causation_events bigint[], p_parent_job_ids uuid[], p_workflow_ids uuid[], p_run_ids uuid[], p_affinity_keys text[], p_event_domains text[], p_source_systems text[], p_job_ids uuid[], p_on_behalf_of text, p_run_timeouts integer[], p_backoffs integer[], p_on_lost text[], p_renewals_max integer[], p_on_exhausted text, p_floors integer[], p_origins jsonb[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT lanes integer[]) FROM PUBLIC;
+-- FUNCTION enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[], p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_alike(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[], p_hand boolean, OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[], OUT handed boolean) FROM PUBLIC;
 
--- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[], p_floors integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_kinds text[], p_executors text[], p_floors integer[]) FROM PUBLIC;
+-- FUNCTION enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT unmade uuid[]) FROM PUBLIC;
+
+-- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_jobs tenure.new_job[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_jobs tenure.new_job[]) FROM PUBLIC;
 
 -- FUNCTION epoch_after(p_epoch integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.epoch_after(p_epoch integer) FROM PUBLIC;
 
 -- FUNCTION error_fingerprint(p_kind text, p_code text, p_message text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message text) FROM PUBLIC;
-
--- FUNCTION event_about(p_cursor text, p_at timestamp with time zone, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_job_kind text, p_executor text, p_job_id uuid, p_run integer, p_data jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.event_about(p_cursor text, p_at timestamp with time zone, p_kind text, p_actor text, p_on_behalf_of text, p_subject text, p_job_kind text, p_executor text, p_job_id uuid, p_run integer, p_data jsonb) FROM PUBLIC;
 
 -- FUNCTION event_end(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.event_end() FROM PUBLIC;
@@ -7753,6 +8553,9 @@ REVOKE ALL ON FUNCTION tenure.events_held_off() FROM PUBLIC;
 
 -- FUNCTION events_never_change(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.events_never_change() FROM PUBLIC;
+
+-- FUNCTION evidence_error(p_message text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_error(p_message text) FROM PUBLIC;
 
 -- FUNCTION evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.evidence_key_add(p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean) FROM PUBLIC;
@@ -7779,14 +8582,17 @@ REVOKE ALL ON FUNCTION tenure.evidence_payload(p_payload jsonb, p_restricted boo
 -- FUNCTION evidence_plan(p_execution_id uuid, p_plan text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.evidence_plan(p_execution_id uuid, p_plan text) FROM PUBLIC;
 
--- FUNCTION evidence_rows(p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.evidence_rows(p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION evidence_rows(p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.evidence_rows(p_execution tenure.execution_rows) FROM PUBLIC;
+
+-- FUNCTION excerpt(p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.excerpt(p_text text) FROM PUBLIC;
 
 -- FUNCTION execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid) FROM PUBLIC;
 
--- FUNCTION execution_allowed(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_allowed(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION execution_allowed(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_allowed(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION execution_archive(p_execution_id uuid, p_evidence text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_archive(p_execution_id uuid, p_evidence text) FROM PUBLIC;
@@ -7856,8 +8662,8 @@ REVOKE ALL ON FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_ident
 -- FUNCTION execution_key(p_tenant_id integer, p_principal text, p_plan_hash text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_key(p_tenant_id integer, p_principal text, p_plan_hash text) FROM PUBLIC;
 
--- FUNCTION execution_lapses_at(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_lapses_at(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION execution_lapses_at(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_lapses_at(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer) FROM PUBLIC;
@@ -7866,8 +8672,8 @@ GRANT ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p
 -- FUNCTION execution_locked(p_tenant_id integer, p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) FROM PUBLIC;
 
--- FUNCTION execution_look(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_look(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION execution_look(p_now timestamp with time zone, p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_look(p_now timestamp with time zone, p_execution_id uuid) FROM PUBLIC;
 
 -- FUNCTION execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) FROM PUBLIC;
@@ -7876,8 +8682,8 @@ REVOKE ALL ON FUNCTION tenure.execution_move(p_now timestamp with time zone, p_a
 REVOKE ALL ON FUNCTION tenure.execution_moves() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_moves() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION execution_parks(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION execution_parks(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION execution_plan(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) FROM PUBLIC;
@@ -7902,6 +8708,12 @@ GRANT ALL ON FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text, p
 REVOKE ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_show(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION execution_states_move(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_states_move() FROM PUBLIC;
+
+-- FUNCTION execution_states_values(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_states_values() FROM PUBLIC;
+
 -- FUNCTION execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_stopping text, p_reason_code text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 
@@ -7924,8 +8736,8 @@ GRANT ALL ON FUNCTION tenure.execution_timeline(p_execution_id uuid, p_after int
 REVOKE ALL ON FUNCTION tenure.execution_unfreeze(p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_unfreeze(p_reason text) TO tenure_server, tenure_admin, tenure_operator;
 
--- FUNCTION execution_waits(p_now timestamp with time zone, p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_waits(p_now timestamp with time zone, p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION execution_waits(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_waits(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION execution_withdraw(p_execution_id uuid, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) FROM PUBLIC;
@@ -7946,17 +8758,8 @@ REVOKE ALL ON FUNCTION tenure.executions_follow(p_now timestamp with time zone, 
 -- FUNCTION executions_hold(p_ids uuid[], p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION executions_move(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_move() FROM PUBLIC;
-
 -- FUNCTION executions_schedule(p_now timestamp with time zone, p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) FROM PUBLIC;
-
--- FUNCTION executions_shape(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_shape() FROM PUBLIC;
-
--- FUNCTION executions_stand(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_stand() FROM PUBLIC;
 
 -- FUNCTION executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) FROM PUBLIC;
@@ -7975,8 +8778,38 @@ GRANT ALL ON FUNCTION tenure.executor_list() TO tenure_server, tenure_admin, ten
 -- FUNCTION executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executor_seen(p_tenant_id integer, p_name text, p_executor text, p_lane integer, p_principal text, p_tuning tenure.tunings, p_now timestamp with time zone) FROM PUBLIC;
 
+-- FUNCTION explain_ended(p_job jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.explain_ended(p_job jsonb) FROM PUBLIC;
+
+-- FUNCTION explain_executor(p_tenant_id integer, p_now timestamp with time zone, p_executor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.explain_executor(p_tenant_id integer, p_now timestamp with time zone, p_executor text) FROM PUBLIC;
+
+-- FUNCTION explain_held(p_now timestamp with time zone, p_job jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.explain_held(p_now timestamp with time zone, p_job jsonb) FROM PUBLIC;
+
+-- FUNCTION explain_kind(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.explain_kind(p_tenant_id integer, p_kind text) FROM PUBLIC;
+
+-- FUNCTION explain_times(p_now timestamp with time zone, p_job jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.explain_times(p_now timestamp with time zone, p_job jsonb) FROM PUBLIC;
+
+-- FUNCTION explain_turn(p_job jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.explain_turn(p_job jsonb) FROM PUBLIC;
+
 -- FUNCTION fence_of(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.fence_of(p_job_id uuid) FROM PUBLIC;
+
+-- FUNCTION follow_up_failed(p_task text, p_tenant_id integer, p_subject text, p_now timestamp with time zone, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.follow_up_failed(p_task text, p_tenant_id integer, p_subject text, p_now timestamp with time zone, p_reason text) FROM PUBLIC;
+
+-- FUNCTION follow_up_note(p_task text, p_tenants integer[], p_subjects text[], p_due_at timestamp with time zone, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.follow_up_note(p_task text, p_tenants integer[], p_subjects text[], p_due_at timestamp with time zone, p_reason text) FROM PUBLIC;
+
+-- FUNCTION follow_up_take(p_task text, p_tenant_id integer, p_subject text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.follow_up_take(p_task text, p_tenant_id integer, p_subject text) FROM PUBLIC;
+
+-- FUNCTION follow_ups_due(p_task text, p_tenants integer[], p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.follow_ups_due(p_task text, p_tenants integer[], p_limit integer) FROM PUBLIC;
 
 -- FUNCTION forbidden_path(p_payload json); Type: ACL
 REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload json) FROM PUBLIC;
@@ -7985,11 +8818,11 @@ REVOKE ALL ON FUNCTION tenure.forbidden_path(p_payload json) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.gate_set(p_key text, p_position text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
 
--- FUNCTION governance_apply(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_subject text, p_name text, p_operation text, p_new jsonb, p_change tenure.governance_changes); Type: ACL
-REVOKE ALL ON FUNCTION tenure.governance_apply(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_subject text, p_name text, p_operation text, p_new jsonb, p_change tenure.governance_changes) FROM PUBLIC;
+-- FUNCTION governance_apply(p_change tenure.governance_changes, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_apply(p_change tenure.governance_changes, p_now timestamp with time zone) FROM PUBLIC;
 
--- FUNCTION governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb) FROM PUBLIC;
+-- FUNCTION governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_change(p_caller tenure.caller_identity, p_subject text, p_name text, p_operation text, p_new jsonb, p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION governance_change_decide(p_change_id uuid, p_decision text, p_comment text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.governance_change_decide(p_change_id uuid, p_decision text, p_comment text) FROM PUBLIC;
@@ -8011,6 +8844,9 @@ REVOKE ALL ON FUNCTION tenure.governance_content(p_tenant_id integer, p_subject 
 -- FUNCTION governance_needs_approval(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.governance_needs_approval(p_tenant_id integer) FROM PUBLIC;
 
+-- FUNCTION governance_remove(p_tenant_id integer, p_subject text, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_remove(p_tenant_id integer, p_subject text, p_name text) FROM PUBLIC;
+
 -- FUNCTION has_long_number(p_value jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.has_long_number(p_value jsonb) FROM PUBLIC;
 
@@ -8026,6 +8862,21 @@ REVOKE ALL ON FUNCTION tenure.id_floor(p_at timestamp with time zone) FROM PUBLI
 
 -- FUNCTION id_time(p_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.id_time(p_id uuid) FROM PUBLIC;
+
+-- FUNCTION idempotency_hash(p_scope text, p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.idempotency_hash(p_scope text, p_key text) FROM PUBLIC;
+
+-- FUNCTION idempotency_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.idempotency_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION idempotency_prove(p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.idempotency_prove(p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION idempotency_scope(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.idempotency_scope(p_tenant_id integer, p_kind text) FROM PUBLIC;
+
+-- FUNCTION idempotency_take(p_ids uuid[], p_hashes uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.idempotency_take(p_ids uuid[], p_hashes uuid[]) FROM PUBLIC;
 
 -- FUNCTION installation_check(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.installation_check() FROM PUBLIC;
@@ -8059,8 +8910,8 @@ REVOKE ALL ON FUNCTION tenure.is_plan_number(p_text text) FROM PUBLIC;
 -- FUNCTION is_plan_restricted(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_plan_restricted(p_execution_id uuid) FROM PUBLIC;
 
--- FUNCTION is_requester(p_execution tenure.executions, p_names text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.executions, p_names text[]) FROM PUBLIC;
+-- FUNCTION is_requester(p_execution tenure.execution_rows, p_names text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_requester(p_execution tenure.execution_rows, p_names text[]) FROM PUBLIC;
 
 -- FUNCTION is_resolved_so(p_execution_id uuid, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_resolved_so(p_execution_id uuid, p_plan jsonb) FROM PUBLIC;
@@ -8068,8 +8919,8 @@ REVOKE ALL ON FUNCTION tenure.is_resolved_so(p_execution_id uuid, p_plan jsonb) 
 -- FUNCTION is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb) FROM PUBLIC;
 
--- FUNCTION is_settled(p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.is_settled(p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION is_settled(p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_settled(p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION is_trusted(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_trusted() FROM PUBLIC;
@@ -8108,8 +8959,8 @@ REVOKE ALL ON FUNCTION tenure.job_depth(p_job_id uuid, p_depth_max integer) FROM
 REVOKE ALL ON FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_end_many(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[]) TO tenure_server, tenure_worker;
 
--- FUNCTION job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb, p_result_ref text, p_error_code text, p_error_class text, p_error_message text, p_delay_seconds integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb, p_result_ref text, p_error_code text, p_error_class text, p_error_message text, p_delay_seconds integer) FROM PUBLIC;
+-- FUNCTION job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb, p_result_ref text, p_error tenure.run_error, p_delay_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_end_one(p_job_id uuid, p_token uuid, p_outcome text, p_result jsonb, p_result_ref text, p_error tenure.run_error, p_delay_seconds integer) FROM PUBLIC;
 
 -- FUNCTION job_ended(p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_ended(p_job_ids uuid[]) FROM PUBLIC;
@@ -8135,8 +8986,8 @@ GRANT ALL ON FUNCTION tenure.job_explain(p_job_id uuid) TO tenure_server, tenure
 REVOKE ALL ON FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_fail(p_job_id uuid, p_token uuid, p_message text, p_permanence text, p_code text, p_class text, p_retry_seconds integer) TO tenure_server, tenure_worker;
 
--- FUNCTION job_hand(p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text, p_due timestamp with time zone, p_attempts_max integer, p_run_timeout_seconds integer, p_renewals_max integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_hand(p_caller tenure.caller_identity, p_lane integer, p_job_id uuid, p_kind text, p_payload json, p_key text, p_due timestamp with time zone, p_attempts_max integer, p_run_timeout_seconds integer, p_renewals_max integer) FROM PUBLIC;
+-- FUNCTION job_hand(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_job tenure.handed_job); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_hand(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_job tenure.handed_job) FROM PUBLIC;
 
 -- FUNCTION job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_heartbeat(p_job_id uuid, p_token uuid, p_lease_seconds integer) FROM PUBLIC;
@@ -8215,6 +9066,9 @@ GRANT ALL ON FUNCTION tenure.job_timeline(p_job_id uuid) TO tenure_server, tenur
 REVOKE ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean, p_priority_min integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_turn(p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_worker text, p_executor text, p_kinds text[], p_limit integer, p_lease_seconds integer, p_mode text, p_token uuid, p_lane_after integer, p_hint_lane integer, p_hint_rank smallint, p_hint_due timestamp with time zone, p_hint_at timestamp with time zone, p_affinity_key text, p_gated boolean, p_hint_alone boolean, p_priority_min integer) TO tenure_server, tenure_worker;
 
+-- FUNCTION jobs_clean(p_now timestamp with time zone, p_job_ids uuid[], p_step_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.jobs_clean(p_now timestamp with time zone, p_job_ids uuid[], p_step_job_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION jobs_only_cleaned(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
 
@@ -8238,15 +9092,9 @@ GRANT ALL ON FUNCTION tenure.key_check(p_prefix text, p_digest bytea) TO tenure_
 REVOKE ALL ON FUNCTION tenure.key_create(p_principal text, p_prefix text, p_digest bytea, p_roles text[], p_approver_level integer, p_executors text[], p_kinds text[], p_payload_access text, p_expires_at timestamp with time zone, p_note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.key_create(p_principal text, p_prefix text, p_digest bytea, p_roles text[], p_approver_level integer, p_executors text[], p_kinds text[], p_payload_access text, p_expires_at timestamp with time zone, p_note text) TO tenure_server, tenure_admin;
 
--- FUNCTION key_hash(p_scope text, p_key text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.key_hash(p_scope text, p_key text) FROM PUBLIC;
-
 -- FUNCTION key_home(p_key_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_home(p_key_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.key_home(p_key_id uuid) TO tenure_server;
-
--- FUNCTION key_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone); Type: ACL
-REVOKE ALL ON FUNCTION tenure.key_kept(p_job_id uuid, p_ended_at timestamp with time zone, p_now timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION key_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_list() FROM PUBLIC;
@@ -8259,21 +9107,12 @@ GRANT ALL ON FUNCTION tenure.key_revoke(p_prefix text) TO tenure_server, tenure_
 -- FUNCTION key_roles(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_roles() FROM PUBLIC;
 
--- FUNCTION key_scope(p_tenant_id integer, p_kind text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.key_scope(p_tenant_id integer, p_kind text) FROM PUBLIC;
-
 -- FUNCTION keyed_hash(p_digest bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.keyed_hash(p_digest bytea) FROM PUBLIC;
 
 -- FUNCTION keys_ended(p_key_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.keys_ended(p_key_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.keys_ended(p_key_ids uuid[]) TO tenure_server;
-
--- FUNCTION keys_prove(p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.keys_prove(p_job_ids uuid[]) FROM PUBLIC;
-
--- FUNCTION keys_take(p_ids uuid[], p_hashes uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.keys_take(p_ids uuid[], p_hashes uuid[]) FROM PUBLIC;
 
 -- FUNCTION keys_used(p_key_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.keys_used(p_key_ids uuid[]) FROM PUBLIC;
@@ -8307,9 +9146,6 @@ REVOKE ALL ON FUNCTION tenure.kind_room(p_tenant_id integer, p_kind text) FROM P
 REVOKE ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_set(p_kind text, p_policy jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
--- FUNCTION kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_settles_at timestamp with time zone, p_after xid8); Type: ACL
-REVOKE ALL ON FUNCTION tenure.kind_settle(p_tenant_id integer, p_kind text, p_lanes integer[], p_settles_at timestamp with time zone, p_after xid8) FROM PUBLIC;
-
 -- FUNCTION kind_show(p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_show(p_kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
@@ -8317,24 +9153,27 @@ GRANT ALL ON FUNCTION tenure.kind_show(p_kind text) TO tenure_server, tenure_adm
 -- FUNCTION kind_unplanned(p_tenant_id integer, p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_unplanned(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
--- FUNCTION kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb) FROM PUBLIC;
+-- FUNCTION kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb, p_approval jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_on_behalf_of text, p_kind text, p_policy jsonb, p_approval jsonb) FROM PUBLIC;
 
 -- FUNCTION lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_check(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text) FROM PUBLIC;
 
--- FUNCTION lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text, p_floor integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text, p_floor integer) FROM PUBLIC;
+-- FUNCTION lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text, p_stepped boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_ensure(p_caller tenure.caller_identity, p_kind text, p_executor text, p_of text, p_stepped boolean) FROM PUBLIC;
 
 -- FUNCTION lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_lapse(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer, p_actor text) FROM PUBLIC;
 
--- FUNCTION lane_make(p_tenant_id integer, p_kind text, p_executor text, p_floor integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lane_make(p_tenant_id integer, p_kind text, p_executor text, p_floor integer) FROM PUBLIC;
+-- FUNCTION lane_make(p_tenant_id integer, p_kind text, p_executor text, p_stepped boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_make(p_tenant_id integer, p_kind text, p_executor text, p_stepped boolean) FROM PUBLIC;
 
 -- FUNCTION lane_open(p_kind text, p_executor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lane_open(p_kind text, p_executor text) TO tenure_server, tenure_admin, tenure_operator, tenure_producer, tenure_worker;
+
+-- FUNCTION lane_policy(p_tenant_id integer, p_kind text, p_executor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_policy(p_tenant_id integer, p_kind text, p_executor text) FROM PUBLIC;
 
 -- FUNCTION lane_preferred(p_lane integer, p_affinity_key text, OUT ids uuid[], OUT last_rank smallint, OUT last_due timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text, OUT ids uuid[], OUT last_rank smallint, OUT last_due timestamp with time zone) FROM PUBLIC;
@@ -8342,24 +9181,27 @@ REVOKE ALL ON FUNCTION tenure.lane_preferred(p_lane integer, p_affinity_key text
 -- FUNCTION lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_promote(p_lanes integer[], p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
 
+-- FUNCTION lane_ranges(p_tenant_id integer, p_now timestamp with time zone, p_claim tenure.claim_request, p_terms tenure.claim_terms, p_at integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_ranges(p_tenant_id integer, p_now timestamp with time zone, p_claim tenure.claim_request, p_terms tenure.claim_terms, p_at integer) FROM PUBLIC;
+
 -- FUNCTION lane_ready(p_lanes integer[], p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_ready(p_lanes integer[], p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lane_ready(p_lanes integer[], p_limit integer) TO tenure_server, tenure_worker;
 
+-- FUNCTION lane_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_claim tenure.claim_request, p_pick tenure.lane_pick, p_room integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_claim tenure.claim_request, p_pick tenure.lane_pick, p_room integer) FROM PUBLIC;
+
 -- FUNCTION lane_time(p_lanes integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_time(p_lanes integer[]) FROM PUBLIC;
 
--- FUNCTION lane_try(p_tenant_id integer, p_kind text, p_executor text, p_floor integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lane_try(p_tenant_id integer, p_kind text, p_executor text, p_floor integer) FROM PUBLIC;
+-- FUNCTION lane_try(p_tenant_id integer, p_kind text, p_executor text, p_stepped boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lane_try(p_tenant_id integer, p_kind text, p_executor text, p_stepped boolean) FROM PUBLIC;
 
 -- FUNCTION lane_wake(p_lanes integer[], p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lane_wake(p_lanes integer[], p_now timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[]) FROM PUBLIC;
-
--- FUNCTION lease_floor(p_seconds integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lease_floor(p_seconds integer) FROM PUBLIC;
 
 -- FUNCTION lease_shrink(p_ends tenure.run_end[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
@@ -8368,11 +9210,11 @@ REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION limit_of_service(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.limit_of_service(p_name text) FROM PUBLIC;
+
 -- FUNCTION lineage(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lineage() FROM PUBLIC;
-
--- FUNCTION lines_left(p_tenants integer[], p_targets text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lines_left(p_tenants integer[], p_targets text[]) FROM PUBLIC;
 
 -- FUNCTION lock_acquire(p_parts text[], p_seconds integer, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text) FROM PUBLIC;
@@ -8395,6 +9237,18 @@ GRANT ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) TO tenure
 -- FUNCTION lock_part(p_type text, p_ref text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_part(p_type text, p_ref text) FROM PUBLIC;
 
+-- FUNCTION lock_queue_go_on(p_tenants integer[], p_targets text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_queue_go_on(p_tenants integer[], p_targets text[]) FROM PUBLIC;
+
+-- FUNCTION lock_queue_join(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_queue_join(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION lock_queue_leave(p_execs uuid[], p_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_queue_leave(p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION lock_queue_recheck(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_queue_recheck(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
+
 -- FUNCTION lock_reach(p_lock_scope text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_reach(p_lock_scope text) FROM PUBLIC;
 
@@ -8412,6 +9266,9 @@ GRANT ALL ON FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_sec
 -- FUNCTION lock_waiters(p_part text, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION locks_expire(p_now timestamp with time zone, p_tenant_id integer, p_target text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.locks_expire(p_now timestamp with time zone, p_tenant_id integer, p_target text) FROM PUBLIC;
 
 -- FUNCTION locks_hold(p_tenant_id integer, p_parts text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.locks_hold(p_tenant_id integer, p_parts text[]) FROM PUBLIC;
@@ -8457,11 +9314,17 @@ REVOKE ALL ON FUNCTION tenure.matches_any(p_text text, p_globs text[]) FROM PUBL
 -- FUNCTION may_be_deep(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_be_deep(p_text text) FROM PUBLIC;
 
+-- FUNCTION may_be_refused(p_payload json, p_text text, p_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.may_be_refused(p_payload json, p_text text, p_key text) FROM PUBLIC;
+
 -- FUNCTION may_have_forbidden_key(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_have_forbidden_key(p_text text) FROM PUBLIC;
 
 -- FUNCTION may_have_long_number(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_have_long_number(p_text text) FROM PUBLIC;
+
+-- FUNCTION may_have_refused_field(p_job tenure.new_job, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.may_have_refused_field(p_job tenure.new_job, p_now timestamp with time zone) FROM PUBLIC;
 
 -- FUNCTION may_read_plan(p_caller tenure.caller_identity, p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.may_read_plan(p_caller tenure.caller_identity, p_execution_id uuid) FROM PUBLIC;
@@ -8527,6 +9390,12 @@ REVOKE ALL ON FUNCTION tenure.number_used_up(p_mark_id bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.offer_lock(p_channel text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.offer_lock(p_channel text) TO tenure_server, tenure_worker;
 
+-- FUNCTION offer_notice(p_principal text, p_now timestamp with time zone, p_job tenure.handed_job, p_offer tenure.offers); Type: ACL
+REVOKE ALL ON FUNCTION tenure.offer_notice(p_principal text, p_now timestamp with time zone, p_job tenure.handed_job, p_offer tenure.offers) FROM PUBLIC;
+
+-- FUNCTION offer_take(p_lane integer, p_now timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.offer_take(p_lane integer, p_now timestamp with time zone) FROM PUBLIC;
+
 -- FUNCTION offers_end(p_tenants integer[], p_until timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.offers_end(p_tenants integer[], p_until timestamp with time zone) FROM PUBLIC;
 
@@ -8546,6 +9415,9 @@ REVOKE ALL ON FUNCTION tenure.partition_in_use(p_lower timestamp with time zone,
 REVOKE ALL ON FUNCTION tenure.partition_list(p_table text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.partition_list(p_table text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION partition_split(p_table text, p_bound timestamp with time zone, p_new text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.partition_split(p_table text, p_bound timestamp with time zone, p_new text) FROM PUBLIC;
+
 -- FUNCTION partition_split_at(p_table text, p_now timestamp with time zone, p_days integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.partition_split_at(p_table text, p_now timestamp with time zone, p_days integer) FROM PUBLIC;
 
@@ -8562,6 +9434,9 @@ REVOKE ALL ON FUNCTION tenure.pause_words(p_schedule tenure.schedules) FROM PUBL
 -- FUNCTION payload_shown(p_payload json); Type: ACL
 REVOKE ALL ON FUNCTION tenure.payload_shown(p_payload json) FROM PUBLIC;
 
+-- FUNCTION plan_allowed(p_form text, p_low bigint, p_high bigint, p_words text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_allowed(p_form text, p_low bigint, p_high bigint, p_words text[]) FROM PUBLIC;
+
 -- FUNCTION plan_canonical(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_canonical(p_plan jsonb) FROM PUBLIC;
 
@@ -8571,26 +9446,23 @@ REVOKE ALL ON FUNCTION tenure.plan_check(p_plan text) FROM PUBLIC;
 -- FUNCTION plan_check_fields(p_document json, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check_fields(p_document json, p_plan jsonb) FROM PUBLIC;
 
--- FUNCTION plan_check_id(p_place text, p_id jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_check_id(p_place text, p_id jsonb) FROM PUBLIC;
-
--- FUNCTION plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint, p_noun text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint, p_noun text) FROM PUBLIC;
+-- FUNCTION plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_list(p_place text, p_list jsonb, p_low bigint, p_high bigint) FROM PUBLIC;
 
 -- FUNCTION plan_check_needs(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check_needs(p_plan jsonb) FROM PUBLIC;
 
--- FUNCTION plan_check_section(p_place text, p_document json, p_section jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_check_section(p_place text, p_document json, p_section jsonb) FROM PUBLIC;
-
--- FUNCTION plan_check_section_step(p_place text, p_step jsonb, p_target text, p_mine text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_check_section_step(p_place text, p_step jsonb, p_target text, p_mine text[]) FROM PUBLIC;
+-- FUNCTION plan_check_section_fields(p_place text, p_document json, p_section jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_section_fields(p_place text, p_document json, p_section jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_check_section_steps(p_plan jsonb, p_place text, p_section jsonb, p_taken text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check_section_steps(p_plan jsonb, p_place text, p_section jsonb, p_taken text[]) FROM PUBLIC;
 
 -- FUNCTION plan_check_sections(p_document json, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_check_sections(p_document json, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION plan_check_step_fits(p_place text, p_step jsonb, p_target text, p_mine text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_check_step_fits(p_place text, p_step jsonb, p_target text, p_mine text[]) FROM PUBLIC;
 
 -- FUNCTION plan_demands(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_demands(p_plan jsonb) FROM PUBLIC;
@@ -8601,14 +9473,17 @@ REVOKE ALL ON FUNCTION tenure.plan_difference(p_old jsonb, p_new jsonb) FROM PUB
 -- FUNCTION plan_document(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_document(p_text text) FROM PUBLIC;
 
--- FUNCTION plan_document_trouble(p_document json, p_marked boolean); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_document_trouble(p_document json, p_marked boolean) FROM PUBLIC;
+-- FUNCTION plan_document_finding(p_document json, p_marked boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_document_finding(p_document json, p_marked boolean) FROM PUBLIC;
 
--- FUNCTION plan_field_trouble(p_document json, p_plan jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_field_trouble(p_document json, p_plan jsonb) FROM PUBLIC;
+-- FUNCTION plan_field_finding(p_document json, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_field_finding(p_document json, p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION plan_fields(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_fields() FROM PUBLIC;
+
+-- FUNCTION plan_findings(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_findings() FROM PUBLIC;
 
 -- FUNCTION plan_lanes(p_caller tenure.caller_identity, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_lanes(p_caller tenure.caller_identity, p_plan jsonb) FROM PUBLIC;
@@ -8634,14 +9509,11 @@ REVOKE ALL ON FUNCTION tenure.plan_quoted(p_text text) FROM PUBLIC;
 -- FUNCTION plan_readable(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_readable(p_text text) FROM PUBLIC;
 
+-- FUNCTION plan_refuse(p_place text, p_finding text, p_allowed text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_refuse(p_place text, p_finding text, p_allowed text) FROM PUBLIC;
+
 -- FUNCTION plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_refuse_cycle(p_plan jsonb, p_needs integer[], p_needs_from integer[], p_waiting integer[]) FROM PUBLIC;
-
--- FUNCTION plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_refuse_need(p_plan jsonb, p_step integer, p_n integer, p_needed integer) FROM PUBLIC;
-
--- FUNCTION plan_refuse_type(p_place text, p_value jsonb, p_expected text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_refuse_type(p_place text, p_value jsonb, p_expected text) FROM PUBLIC;
 
 -- FUNCTION plan_registrations(p_tenant_id integer, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_registrations(p_tenant_id integer, p_plan jsonb) FROM PUBLIC;
@@ -8667,8 +9539,8 @@ REVOKE ALL ON FUNCTION tenure.plan_timeout_ms(p_tenant_id integer, p_plan jsonb,
 -- FUNCTION plan_uses(p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_uses(p_plan jsonb) FROM PUBLIC;
 
--- FUNCTION plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.plan_value_trouble(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) FROM PUBLIC;
+-- FUNCTION plan_value_finding(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.plan_value_finding(p_value jsonb, p_form text, p_required boolean, p_low bigint, p_high bigint, p_words text[]) FROM PUBLIC;
 
 -- FUNCTION plan_warnings(p_tenant_id integer, p_plan jsonb, p_steps tenure.plan_step[], p_timeout_ms integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.plan_warnings(p_tenant_id integer, p_plan jsonb, p_steps tenure.plan_step[], p_timeout_ms integer) FROM PUBLIC;
@@ -8710,6 +9582,21 @@ REVOKE ALL ON FUNCTION tenure.ready_marks_mend() FROM PUBLIC;
 -- FUNCTION ready_marks_tidy(p_tenants integer[], p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.ready_marks_tidy(p_tenants integer[], p_limit integer) FROM PUBLIC;
 
+-- FUNCTION reap_delayed(p_tenants integer[], p_now timestamp with time zone, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.reap_delayed(p_tenants integer[], p_now timestamp with time zone, p_limit integer) FROM PUBLIC;
+
+-- FUNCTION reap_expired(p_tenants integer[], p_now timestamp with time zone, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.reap_expired(p_tenants integer[], p_now timestamp with time zone, p_limit integer) FROM PUBLIC;
+
+-- FUNCTION reap_list(p_tenants integer[], p_now timestamp with time zone, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.reap_list(p_tenants integer[], p_now timestamp with time zone, p_limit integer) FROM PUBLIC;
+
+-- FUNCTION reap_overdue(p_tenants integer[], p_now timestamp with time zone, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.reap_overdue(p_tenants integer[], p_now timestamp with time zone, p_limit integer) FROM PUBLIC;
+
+-- FUNCTION reap_ready(p_tenants integer[], p_now timestamp with time zone, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.reap_ready(p_tenants integer[], p_now timestamp with time zone, p_limit integer) FROM PUBLIC;
+
 -- FUNCTION refusal(p_sqlstate text, p_what text, p_why text, p_next text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
@@ -8743,8 +9630,8 @@ REVOKE ALL ON FUNCTION tenure.refuse_execution(p_execution_id uuid) FROM PUBLIC;
 -- FUNCTION refuse_execution_letter(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_execution_letter(p_execution_id uuid) FROM PUBLIC;
 
--- FUNCTION refuse_execution_state(p_execution tenure.executions, p_wanted text, p_from text, p_next text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.refuse_execution_state(p_execution tenure.executions, p_wanted text, p_from text, p_next text) FROM PUBLIC;
+-- FUNCTION refuse_execution_state(p_execution tenure.execution_rows, p_wanted text, p_from text, p_next text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_execution_state(p_execution tenure.execution_rows, p_wanted text, p_from text, p_next text) FROM PUBLIC;
 
 -- FUNCTION refuse_gate(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_gate(p_key text) FROM PUBLIC;
@@ -8800,8 +9687,11 @@ REVOKE ALL ON FUNCTION tenure.reserved_actors() FROM PUBLIC;
 -- FUNCTION roles_missing(p_approval tenure.approvals); Type: ACL
 REVOKE ALL ON FUNCTION tenure.roles_missing(p_approval tenure.approvals) FROM PUBLIC;
 
--- FUNCTION rules_named(p_execution tenure.executions); Type: ACL
-REVOKE ALL ON FUNCTION tenure.rules_named(p_execution tenure.executions) FROM PUBLIC;
+-- FUNCTION rules_named(p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.rules_named(p_execution tenure.execution_rows) FROM PUBLIC;
+
+-- FUNCTION rulings_write(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_rulings tenure.run_ruling[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.rulings_write(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_rulings tenure.run_ruling[]) FROM PUBLIC;
 
 -- COLUMN attempts.job_id; Type: ACL
 GRANT SELECT(job_id) ON TABLE tenure.attempts TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
@@ -8869,14 +9759,20 @@ GRANT SELECT(result_ref) ON TABLE tenure.attempts TO tenure_server, tenure_admin
 -- FUNCTION run_facts(p_run tenure.attempts, p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.run_facts(p_run tenure.attempts, p_actor text) FROM PUBLIC;
 
--- FUNCTION run_told(p_step tenure.steps, p_job_id uuid, p_run integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.run_told(p_step tenure.steps, p_job_id uuid, p_run integer) FROM PUBLIC;
+-- FUNCTION run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer) FROM PUBLIC;
 
--- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_answers text, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[], p_done uuid[]) FROM PUBLIC;
+-- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[], p_answers text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[], p_answers text) FROM PUBLIC;
 
--- FUNCTION runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[], p_delay_seconds integer[]) FROM PUBLIC;
+-- FUNCTION runs_rule(p_now timestamp with time zone, p_ends tenure.run_end[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_rule(p_now timestamp with time zone, p_ends tenure.run_end[]) FROM PUBLIC;
+
+-- FUNCTION runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch) FROM PUBLIC;
+
+-- FUNCTION runs_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[]) FROM PUBLIC;
 
 -- FUNCTION runs_untold(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_untold(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) FROM PUBLIC;
@@ -8884,6 +9780,9 @@ REVOKE ALL ON FUNCTION tenure.runs_untold(p_execution_id uuid, p_step_number int
 -- FUNCTION schedule_advance(p_plans jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_advance(p_plans jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.schedule_advance(p_plans jsonb) TO tenure_server;
+
+-- FUNCTION schedule_advance_batch(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_advance_batch(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb) FROM PUBLIC;
 
 -- FUNCTION schedule_answer(p_tenant_id integer, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_answer(p_tenant_id integer, p_name text) FROM PUBLIC;
@@ -8903,6 +9802,9 @@ GRANT ALL ON FUNCTION tenure.schedule_create(p_name text, p_spec jsonb, p_on_beh
 -- FUNCTION schedule_delete(p_name text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.schedule_delete(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION schedule_event_data(p_schedule tenure.schedules); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_event_data(p_schedule tenure.schedules) FROM PUBLIC;
 
 -- FUNCTION schedule_insert(p_caller tenure.caller_identity, p_now timestamp with time zone, p_name text, p_new tenure.schedules); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_insert(p_caller tenure.caller_identity, p_now timestamp with time zone, p_name text, p_new tenure.schedules) FROM PUBLIC;
@@ -8924,6 +9826,21 @@ GRANT ALL ON FUNCTION tenure.schedule_put(p_name text, p_spec jsonb, p_on_behalf
 
 -- FUNCTION schedule_read(p_caller tenure.caller_identity, p_old tenure.schedules, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_read(p_caller tenure.caller_identity, p_old tenure.schedules, p_spec jsonb) FROM PUBLIC;
+
+-- FUNCTION schedule_read_field(p_field text, p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_read_field(p_field text, p_value jsonb) FROM PUBLIC;
+
+-- FUNCTION schedule_read_job(p_new tenure.schedules, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_read_job(p_new tenure.schedules, p_spec jsonb) FROM PUBLIC;
+
+-- FUNCTION schedule_read_number(p_field text, p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_read_number(p_field text, p_value jsonb) FROM PUBLIC;
+
+-- FUNCTION schedule_read_policy(p_caller tenure.caller_identity, p_old tenure.schedules, p_new tenure.schedules, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_read_policy(p_caller tenure.caller_identity, p_old tenure.schedules, p_new tenure.schedules, p_spec jsonb) FROM PUBLIC;
+
+-- FUNCTION schedule_read_rule(p_new tenure.schedules, p_spec jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_read_rule(p_new tenure.schedules, p_spec jsonb) FROM PUBLIC;
 
 -- FUNCTION schedule_resume(p_name text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_resume(p_name text, p_on_behalf_of text) FROM PUBLIC;
@@ -8951,9 +9868,6 @@ GRANT ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text, p_from ti
 REVOKE ALL ON FUNCTION tenure.schedule_take(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.schedule_take(p_limit integer) TO tenure_server;
 
--- FUNCTION schedule_told(p_schedule tenure.schedules); Type: ACL
-REVOKE ALL ON FUNCTION tenure.schedule_told(p_schedule tenure.schedules) FROM PUBLIC;
-
 -- FUNCTION schedule_update(p_name text, p_changes jsonb, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_update(p_name text, p_changes jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.schedule_update(p_name text, p_changes jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
@@ -8961,8 +9875,11 @@ GRANT ALL ON FUNCTION tenure.schedule_update(p_name text, p_changes jsonb, p_on_
 -- FUNCTION schedule_write(p_name text, p_spec jsonb, p_mode text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_write(p_name text, p_spec jsonb, p_mode text, p_on_behalf_of text) FROM PUBLIC;
 
--- FUNCTION schedules_advance(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.schedules_advance(p_caller tenure.caller_identity, p_now timestamp with time zone, p_plans jsonb) FROM PUBLIC;
+-- FUNCTION schedules_catch_up(p_now timestamp with time zone, p_plans tenure.rule_plan[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedules_catch_up(p_now timestamp with time zone, p_plans tenure.rule_plan[]) FROM PUBLIC;
+
+-- FUNCTION schedules_look_again(p_now timestamp with time zone, p_plans tenure.rule_plan[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedules_look_again(p_now timestamp with time zone, p_plans tenure.rule_plan[]) FROM PUBLIC;
 
 -- FUNCTION secret_text(p_secret bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.secret_text(p_secret bytea) FROM PUBLIC;
@@ -9034,14 +9951,26 @@ GRANT ALL ON FUNCTION tenure.slot_sweep(p_limit integer) TO tenure_server, tenur
 REVOKE ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) TO tenure_server, tenure_worker;
 
--- FUNCTION slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[], p_next timestamp with time zone); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_first timestamp with time zone, p_latest timestamp with time zone, p_passed integer, p_passed_until timestamp with time zone, p_listed timestamp with time zone[], p_next timestamp with time zone) FROM PUBLIC;
+-- FUNCTION slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_plan tenure.rule_plan); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_plan tenure.rule_plan) FROM PUBLIC;
+
+-- FUNCTION slots_emit(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_emit(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]) FROM PUBLIC;
 
 -- FUNCTION slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint, OUT started integer, OUT skipped integer, OUT waiting integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_fire(p_caller tenure.caller_identity, p_now timestamp with time zone, p_schedule_ids integer[], p_actor text, p_slot_id bigint, OUT started integer, OUT skipped integer, OUT waiting integer) FROM PUBLIC;
+
+-- FUNCTION slots_followed(p_schedule_ids integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_followed(p_schedule_ids integer[]) FROM PUBLIC;
+
+-- FUNCTION slots_judged(p_now timestamp with time zone, p_schedule_ids integer[], p_slot_id bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_judged(p_now timestamp with time zone, p_schedule_ids integer[], p_slot_id bigint) FROM PUBLIC;
+
+-- FUNCTION slots_plan_next(p_now timestamp with time zone, p_plans tenure.rule_plan[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.slots_plan_next(p_now timestamp with time zone, p_plans tenure.rule_plan[]) FROM PUBLIC;
 
 -- FUNCTION slots_room(p_schedule_id integer, p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_room(p_schedule_id integer, p_now timestamp with time zone) FROM PUBLIC;
@@ -9052,8 +9981,8 @@ REVOKE ALL ON FUNCTION tenure.slots_start(p_caller tenure.caller_identity, p_ten
 -- FUNCTION slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_actor text, p_why text, p_all boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_supersede(p_schedule_id integer, p_now timestamp with time zone, p_actor text, p_why text, p_all boolean) FROM PUBLIC;
 
--- FUNCTION slots_told(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slots_told(p_what text, p_now timestamp with time zone, p_actor text, p_slot_ids bigint[]) FROM PUBLIC;
+-- FUNCTION sqlstate_code(p_sqlstate text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.sqlstate_code(p_sqlstate text) FROM PUBLIC;
 
 -- FUNCTION stale_check(p_threshold_seconds integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stale_check(p_threshold_seconds integer) FROM PUBLIC;
@@ -9064,9 +9993,6 @@ REVOKE ALL ON FUNCTION tenure.start_line(p_run integer, p_worker text, p_started
 
 -- FUNCTION starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text) FROM PUBLIC;
-
--- FUNCTION starts_tick(p_now timestamp with time zone, p_tenants integer[], p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.starts_tick(p_now timestamp with time zone, p_tenants integer[], p_limit integer) FROM PUBLIC;
 
 -- FUNCTION step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[]) FROM PUBLIC;
@@ -9129,14 +10055,14 @@ REVOKE ALL ON FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_te
 -- FUNCTION steps_go_on(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean) FROM PUBLIC;
 
+-- FUNCTION steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
 
 -- FUNCTION steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) FROM PUBLIC;
-
--- FUNCTION steps_shape(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_shape() FROM PUBLIC;
 
 -- FUNCTION steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) FROM PUBLIC;
@@ -9154,11 +10080,11 @@ REVOKE ALL ON FUNCTION tenure.stricter_class(p_said text, p_demanded text) FROM 
 -- FUNCTION stricter_lock(p_said text, p_demanded text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stricter_lock(p_said text, p_demanded text) FROM PUBLIC;
 
--- FUNCTION submission_record(p_execution tenure.executions, p_plan jsonb, p_text text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.submission_record(p_execution tenure.executions, p_plan jsonb, p_text text) FROM PUBLIC;
+-- FUNCTION submission_record(p_execution tenure.execution_rows, p_plan jsonb, p_text text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.submission_record(p_execution tenure.execution_rows, p_plan jsonb, p_text text) FROM PUBLIC;
 
--- FUNCTION submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.submission_shown(p_execution tenure.executions, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) FROM PUBLIC;
+-- FUNCTION submission_shown(p_execution tenure.execution_rows, p_duplicate boolean, p_unchanged boolean, p_difference jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.submission_shown(p_execution tenure.execution_rows, p_duplicate boolean, p_unchanged boolean, p_difference jsonb) FROM PUBLIC;
 
 -- FUNCTION submissions_exclude(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.submissions_exclude(p_tenant_id integer) FROM PUBLIC;
@@ -9217,6 +10143,9 @@ REVOKE ALL ON FUNCTION tenure.subscription_scan(p_subscription tenure.subscripti
 -- FUNCTION subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.subscription_step(p_sub tenure.subscriptions, p_rows_max integer, p_now timestamp with time zone, OUT events integer, OUT made integer, OUT skipped integer) FROM PUBLIC;
 
+-- FUNCTION sweep_find(p_tenants integer[], p_now timestamp with time zone, p_after uuid, p_limit integer, OUT examined integer, OUT last_id uuid, OUT job_ids uuid[], OUT step_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.sweep_find(p_tenants integer[], p_now timestamp with time zone, p_after uuid, p_limit integer, OUT examined integer, OUT last_id uuid, OUT job_ids uuid[], OUT step_job_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION target_folded(p_tenant_id integer, p_type text, p_ref text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.target_folded(p_tenant_id integer, p_type text, p_ref text) FROM PUBLIC;
 
@@ -9241,6 +10170,9 @@ REVOKE ALL ON FUNCTION tenure.target_type_write(p_tenant_id integer, p_now times
 -- FUNCTION targets_hold(p_ids uuid[], p_patience text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.targets_hold(p_ids uuid[], p_patience text) FROM PUBLIC;
 
+-- FUNCTION targets_wanted(p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.targets_wanted(p_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION tenant_create(p_name text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin;
@@ -9251,6 +10183,18 @@ GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenur
 
 -- FUNCTION tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;
+
+-- FUNCTION tick_ends(p_now timestamp with time zone, p_tenants integer[], p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tick_ends(p_now timestamp with time zone, p_tenants integer[], p_limit integer) FROM PUBLIC;
+
+-- FUNCTION tick_executions(p_now timestamp with time zone, p_tenants integer[], p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tick_executions(p_now timestamp with time zone, p_tenants integer[], p_limit integer) FROM PUBLIC;
+
+-- FUNCTION tick_locks(p_now timestamp with time zone, p_tenants integer[], p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tick_locks(p_now timestamp with time zone, p_tenants integer[], p_limit integer) FROM PUBLIC;
+
+-- FUNCTION tick_starts(p_now timestamp with time zone, p_tenants integer[], p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tick_starts(p_now timestamp with time zone, p_tenants integer[], p_limit integer) FROM PUBLIC;
 
 -- FUNCTION timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.timeout_policy(p_tenant_id integer, p_sla_class text, p_action_class text) FROM PUBLIC;
@@ -9316,6 +10260,9 @@ REVOKE ALL ON FUNCTION tenure.tuning(p_tenant_id integer) FROM PUBLIC;
 -- FUNCTION tunings_refresh(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tunings_refresh(p_tenant_id integer) FROM PUBLIC;
 
+-- FUNCTION unread_query(p_partition text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.unread_query(p_partition text) FROM PUBLIC;
+
 -- FUNCTION utf16_rank(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.utf16_rank(p_text text) FROM PUBLIC;
 
@@ -9353,6 +10300,9 @@ GRANT SELECT(run) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_
 -- COLUMN active.attempt; Type: ACL
 GRANT SELECT(attempt) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- COLUMN active.limited; Type: ACL
+GRANT SELECT(limited) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
 -- COLUMN active.due; Type: ACL
 GRANT SELECT(due) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
@@ -9379,9 +10329,6 @@ GRANT SELECT(progress) ON TABLE tenure.active TO tenure_server, tenure_admin, te
 
 -- COLUMN active.progress_at; Type: ACL
 GRANT SELECT(progress_at) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN active.limited; Type: ACL
-GRANT SELECT(limited) ON TABLE tenure.active TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE config; Type: ACL
 GRANT SELECT ON TABLE tenure.config TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
@@ -9449,6 +10396,9 @@ GRANT SELECT(backoff_base_seconds) ON TABLE tenure.jobs TO tenure_server, tenure
 -- COLUMN jobs.backoff_jitter_percent; Type: ACL
 GRANT SELECT(backoff_jitter_percent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- COLUMN jobs.lease_seconds; Type: ACL
+GRANT SELECT(lease_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
 -- COLUMN jobs.run_timeout_seconds; Type: ACL
 GRANT SELECT(run_timeout_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
@@ -9457,6 +10407,9 @@ GRANT SELECT(renewals_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, 
 
 -- COLUMN jobs.on_exhausted; Type: ACL
 GRANT SELECT(on_exhausted) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.on_lost; Type: ACL
+GRANT SELECT(on_lost) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- COLUMN jobs.payload_classification; Type: ACL
 GRANT SELECT(payload_classification) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
@@ -9494,6 +10447,12 @@ GRANT SELECT(run_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure
 -- COLUMN jobs.replay_of; Type: ACL
 GRANT SELECT(replay_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- COLUMN jobs.origin; Type: ACL
+GRANT SELECT(origin) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.traceparent; Type: ACL
+GRANT SELECT(traceparent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
 -- COLUMN jobs.source_system; Type: ACL
 GRANT SELECT(source_system) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
@@ -9508,15 +10467,6 @@ GRANT SELECT(created_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, te
 
 -- COLUMN jobs.cleaned_at; Type: ACL
 GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.traceparent; Type: ACL
-GRANT SELECT(traceparent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.on_lost; Type: ACL
-GRANT SELECT(on_lost) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.origin; Type: ACL
-GRANT SELECT(origin) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE ready; Type: ACL
 GRANT SELECT ON TABLE tenure.ready TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
