@@ -1,7 +1,7 @@
--- The locks of steps: taken when a step starts, or waited for in the line of the target. locks/hand_over.sql
--- serves that line.
+-- The locks of steps: taken when a step starts, or waited for in the queue of the target. locks/hand_over.sql
+-- serves that queue.
 
--- Takes the locks of steps, or puts the steps into the line of their target. Returns the steps that may go,
+-- Takes the locks of steps, or puts the steps into the queue of their target. Returns the steps that may go,
 -- those without a lock included, and the events to append. The caller holds the targets.
 -- The lock of a whole target excludes every other at it; the lock of an action excludes itself and the whole.
 -- A step that comes later never overtakes one that already waits.
@@ -46,7 +46,7 @@ begin
   ), judged as materialized (
     select w.*,
            w.lock_target is null or p_granted or (
-             -- One look at the target and one into its line, never a hash of all of them.
+             -- One look at the target and one into its queue, never a hash of all of them.
              (select true
                 from tenure.locks l
                where l.tenant_id = w.tenant_id
@@ -104,39 +104,53 @@ begin
   execs := coalesce(v_wait.go_execs, '{}');
   numbers := coalesce(v_wait.go_numbers, '{}');
   if v_wait.execs is not null then
-    perform tenure.lock_queue_join(p_now, v_wait.execs, v_wait.numbers);
-    with blocked as (
-      update tenure.step_states s
-         set state = 'blocked',
-             needs_left = 0
-        from (
-          select s.place, q.tenant_id, q.lock_target
-            from unnest(v_wait.execs, v_wait.numbers) t (e, n)
-            cross join lateral (
-              select s.ctid as place
-                from tenure.step_states s
-               where s.execution_id = t.e and s.step_number = t.n
-              offset 0) s
-            cross join lateral (
-              select q.tenant_id, q.lock_target
-                from tenure.steps q
-               where q.execution_id = t.e and q.step_number = t.n
-              offset 0) q) l
-       where s.ctid = l.place
-      returning s.execution_id, s.step_number, l.tenant_id, l.lock_target
-    )
-    select told || array_agg((b.execution_id, 'step_blocked', b.step_number,
-             jsonb_strip_nulls(jsonb_build_object(
-               'target', b.lock_target,
-               'held_by', (
-                 select l.owner
-                   from tenure.locks l
-                  where l.tenant_id = b.tenant_id
-                    and l.target = b.lock_target
-                  limit 1))))::tenure.execution_told order by b.execution_id, b.step_number)
-      into told
-      from blocked b;
-    perform tenure.lock_queue_recheck(p_now, v_wait.execs, v_wait.numbers);
+    told := told || tenure.steps_block(p_now, v_wait.execs, v_wait.numbers);
   end if;
+end
+$$;
+
+-- Puts steps into the queues of their targets, in the order of the arrays. Returns the events to append. The
+-- caller holds the targets.
+create or replace function tenure.steps_block(p_now timestamptz, p_execs uuid[], p_numbers integer[])
+returns tenure.execution_told[]
+language plpgsql
+as $$
+declare
+  v_told tenure.execution_told[];
+begin
+  perform tenure.lock_queue_join(p_now, p_execs, p_numbers);
+  with blocked as (
+    update tenure.step_states s
+       set state = 'blocked',
+           needs_left = 0
+      from (
+        select s.place, q.tenant_id, q.lock_target
+          from unnest(p_execs, p_numbers) t (e, n)
+          cross join lateral (
+            select s.ctid as place
+              from tenure.step_states s
+             where s.execution_id = t.e and s.step_number = t.n
+            offset 0) s
+          cross join lateral (
+            select q.tenant_id, q.lock_target
+              from tenure.steps q
+             where q.execution_id = t.e and q.step_number = t.n
+            offset 0) q) l
+     where s.ctid = l.place
+    returning s.execution_id, s.step_number, l.tenant_id, l.lock_target
+  )
+  select array_agg((b.execution_id, 'step_blocked', b.step_number,
+           jsonb_strip_nulls(jsonb_build_object(
+             'target', b.lock_target,
+             'held_by', (
+               select l.owner
+                 from tenure.locks l
+                where l.tenant_id = b.tenant_id
+                  and l.target = b.lock_target
+                limit 1))))::tenure.execution_told order by b.execution_id, b.step_number)
+    into v_told
+    from blocked b;
+  perform tenure.lock_queue_recheck(p_now, p_execs, p_numbers);
+  return v_told;
 end
 $$;

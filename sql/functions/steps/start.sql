@@ -254,3 +254,14 @@ begin
   return v_told;
 end
 $$;
+
+-- True when the chain lacks starts of runs of these jobs.
+create or replace function tenure.are_starts_left(p_job_ids uuid[]) returns boolean
+language sql stable
+as $$
+  select exists (
+    select
+      from tenure.follow_ups f
+     where f.task = 'step_start'
+       and f.subject = any (p_job_ids::text[]))
+$$;
