@@ -46,7 +46,7 @@ begin
   perform tenure.check_executor(p_executor);
   perform tenure.check_driven(v_caller, p_executor);
   perform tenure.check_word('value_unknown', 'heartbeat status', p_status, array['ok', 'warn', 'error']);
-  perform tenure.check_numbers('metadata', p_metadata);
+  perform tenure.check_json_numbers('metadata', p_metadata);
   perform tenure.check_payload('metadata', p_metadata::json, tenure.limit_of('metadata_bytes_max'));
   -- The row is locked, or made: two beats of one name at once wait for each other, and for no other tenant.
   for v_round in 1 .. tenure.limit_of('lookup_rounds_max') loop

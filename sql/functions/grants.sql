@@ -148,7 +148,7 @@ to tenure_server, tenure_admin;
 -- Servers act for keys, plan and start what is scheduled, sign and archive evidence, and call webhooks: only
 -- they see the secrets of webhooks.
 grant execute on function
-  tenure.key_check, tenure.key_home, tenure.keys_ended, tenure.act_as, tenure.keys_used,
+  tenure.key_check, tenure.key_home, tenure.keys_ended, tenure.act_for_key, tenure.keys_used,
   tenure.delivery_claim, tenure.delivery_end, tenure.schedule_take, tenure.schedule_advance,
   tenure.evidence_key_add, tenure.evidence_key_current, tenure.execution_archive_due,
   tenure.execution_archive, tenure.installation_check, tenure.service_beat

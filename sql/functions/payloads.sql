@@ -220,7 +220,7 @@ as $$
 $$;
 
 -- Refuses a jsonb value with a number beyond number_exponent_max, before it is converted to text.
-create or replace function tenure.check_numbers(p_what text, p_value jsonb) returns void
+create or replace function tenure.check_json_numbers(p_what text, p_value jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$

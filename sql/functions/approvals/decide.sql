@@ -192,7 +192,7 @@ begin
   select e.* into v_exec from tenure.execution_rows e where e.execution_id = p_approval.execution_id;
   if p_approval.step_number is null then
     if p_approval.state = 'approved' then
-      perform tenure.execution_move(p_now, p_actor, v_exec.execution_id, 'approved', null, null);
+      perform tenure.execution_become(p_now, p_actor, v_exec.execution_id, 'approved', null, null);
       update tenure.execution_states e
          set lapses_at = tenure.execution_lapses_at(p_now, v_exec)
        where e.execution_id = v_exec.execution_id

@@ -37,7 +37,7 @@ begin
       v_plan.plan_snapshot_hash, 0, v_row.rule, true, 'approved', p_now, p_now, 'policy',
       format('The rule %s asks for no approval.', v_row.rule))
     returning * into v_asked;
-    perform tenure.execution_move(p_now, 'policy', p_execution_id, 'approved', null, null);
+    perform tenure.execution_become(p_now, 'policy', p_execution_id, 'approved', null, null);
     perform tenure.chain_append(p_now, 'policy', array[
       (p_execution_id, 'approval_approved', null, jsonb_build_object(
         'approval_id', v_asked.approval_id,
@@ -52,7 +52,7 @@ begin
   else
     v_asked := tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles,
       v_terms.quorum, v_terms.expires_seconds, v_row.rule);
-    perform tenure.execution_move(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
+    perform tenure.execution_become(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
     perform tenure.chain_append(p_now, p_actor, array[
       (p_execution_id, 'approval_requested', null,
         tenure.approval_asked(v_asked.approval_id, v_row) || jsonb_build_object(
@@ -74,7 +74,7 @@ $$;
 
 -- One transition of an execution. With an end, the columns of an end are written too, and the key is freed
 -- or stays taken.
-create or replace function tenure.execution_move(
+create or replace function tenure.execution_become(
   p_now timestamptz, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text)
 returns void
 language plpgsql

@@ -117,7 +117,7 @@ begin
      set steps_open = e.steps_open - cardinality(v_told),
          steps_skipped = e.steps_skipped + cardinality(v_told)
    where e.execution_id = p_execution_id;
-  perform tenure.execution_move(p_now, p_actor, p_execution_id, v_to, p_reason_code, p_reason);
+  perform tenure.execution_become(p_now, p_actor, p_execution_id, v_to, p_reason_code, p_reason);
   perform tenure.chain_append(p_now, p_actor, array[(
     p_execution_id, 'execution_' || v_to, null,
     jsonb_build_object(

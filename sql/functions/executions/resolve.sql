@@ -23,7 +23,7 @@ begin
   if p_on_behalf_of is not null then
     perform tenure.check_acted_for(p_on_behalf_of);
   end if;
-  perform tenure.check_numbers('result', p_result);
+  perform tenure.check_json_numbers('result', p_result);
   if octet_length(p_result::text) > tenure.limit_of('result_bytes_max') then
     perform tenure.refuse('result_too_large',
       format('The result has %s bytes.', octet_length(p_result::text)),

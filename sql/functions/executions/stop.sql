@@ -46,13 +46,13 @@ begin
   v_told := v_told || tenure.sections_leave(array[p_execution_id]);
   perform tenure.chain_append(p_now, p_actor,
     tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_told)));
-  perform tenure.jobs_stop(p_now, p_actor, p_execution_id, p_reason);
+  perform tenure.step_jobs_stop(p_now, p_actor, p_execution_id, p_reason);
 end
 $$;
 
 -- Stops the jobs of an execution: waiting ones are cancelled at once and together, held ones get a cancel
 -- request. Rows locked by another transaction are skipped: the next tick tries again.
-create or replace function tenure.jobs_stop(
+create or replace function tenure.step_jobs_stop(
   p_now timestamptz, p_actor text, p_execution_id uuid, p_reason text) returns void
 language plpgsql
 as $$

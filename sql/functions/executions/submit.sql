@@ -95,7 +95,7 @@ begin
       'The window ends after it begins, and not in the past.',
       'Give a later end.');
   end if;
-  perform tenure.check_numbers('metadata', p_metadata);
+  perform tenure.check_json_numbers('metadata', p_metadata);
   perform tenure.check_payload('metadata', coalesce(p_metadata, '{}')::json,
     tenure.limit_of('metadata_bytes_max'));
 

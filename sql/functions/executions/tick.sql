@@ -90,7 +90,7 @@ begin
     elsif v_exec.stopping = 'step_failed' then
       perform tenure.jobs_withdraw(p_now, 'policy', array[v_exec.execution_id]);
     else
-      perform tenure.jobs_stop(p_now, coalesce(v_exec.stopped_by, 'policy'), v_exec.execution_id,
+      perform tenure.step_jobs_stop(p_now, coalesce(v_exec.stopped_by, 'policy'), v_exec.execution_id,
         v_exec.reason);
     end if;
   elsif v_exec.state = 'running' and v_exec.timeout_at <= p_now then

@@ -182,7 +182,7 @@ declare
   v_answer record;
 begin
   perform tenure.check_gate(tenure.current_tenant(), 'queue.job_substrate.enabled');
-  perform tenure.check_numbers('payload', p_payload);
+  perform tenure.check_json_numbers('payload', p_payload);
   select e.* into v_answer
     from tenure.job_enqueue_many(array[p_kind], array[p_payload::json], array[p_key], array[p_executor],
       array[tenure.priority_of(p_priority)], array[p_due], array[p_deadline], array[p_source_ref],

@@ -222,7 +222,7 @@ declare
   v_cancel boolean;
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
-  perform tenure.check_numbers('progress', p_progress);
+  perform tenure.check_json_numbers('progress', p_progress);
   perform tenure.check_payload('progress', p_progress::json, tenure.limit_of('progress_bytes_max'));
   select s.* into v_start from tenure.job_start_many(array[p_job_id], array[p_token]) s;
   perform tenure.check_held(p_job_id, v_start.status);

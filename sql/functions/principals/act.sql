@@ -13,7 +13,7 @@ begin
 end
 $$;
 
--- The id of the key with this prefix and digest of its secret, or null. tenure.act_as checks whether it is
+-- The id of the key with this prefix and digest of its secret, or null. tenure.act_for_key checks whether it is
 -- still valid.
 create or replace function tenure.key_check(p_prefix text, p_digest bytea) returns uuid
 language plpgsql stable security definer
@@ -31,7 +31,7 @@ $$;
 -- installation, which name their tenant; p_via is written on every event of the transaction. p_traceparent
 -- is the trace of the request, for the jobs that it makes; only with it does the answer name tenant and
 -- principal.
-create or replace function tenure.act_as(
+create or replace function tenure.act_for_key(
   p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text default null,
   out tenant text, out principal text)
 language plpgsql security definer

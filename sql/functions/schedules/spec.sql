@@ -176,7 +176,7 @@ begin
     perform tenure.refuse('name_blank', 'The schedule names no kind.', 'It starts jobs of one.',
       'Name the kind of the jobs.');
   end if;
-  perform tenure.check_numbers('payload', p_new.payload);
+  perform tenure.check_json_numbers('payload', p_new.payload);
   v_job.payload := p_new.payload;
   v_job.priority := p_new.priority;
   v_job.attempts_max := p_new.attempts_max;

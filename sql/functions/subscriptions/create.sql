@@ -99,7 +99,7 @@ begin
         'Give it as such.');
     end if;
   end loop;
-  perform tenure.check_numbers('filter', p_filter);
+  perform tenure.check_json_numbers('filter', p_filter);
   perform tenure.check_payload('filter', coalesce(p_filter, '{}')::json,
     tenure.limit_of('metadata_bytes_max'));
   if (p_job_kind is not null) <> (p_target = 'job')

@@ -74,7 +74,7 @@ impl Server {
         };
         let client = lent.client();
         let acting = caller.acting(function);
-        let (begun, known) = tokio::join!(biased; client.batch_execute("begin"), principals::act_as(client, &acting));
+        let (begun, known) = tokio::join!(biased; client.batch_execute("begin"), principals::act_for_key(client, &acting));
         begun.map_err(tenure::Error::from)?;
         match known {
             Ok(acted) => note(acted),
@@ -88,7 +88,7 @@ impl Server {
 
     /// The same transaction, if the caller may also call this function.
     pub(super) async fn act(&self, lent: Lent, caller: &Caller, function: &str) -> Result<Lent, Problem> {
-        match principals::act_as(lent.client(), &caller.acting(function)).await {
+        match principals::act_for_key(lent.client(), &caller.acting(function)).await {
             Ok(_) => Ok(lent),
             Err(error) => {
                 lent.roll_back().await?;

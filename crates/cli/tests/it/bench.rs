@@ -29,7 +29,7 @@ fn bench_of(bench: &Workbench, args: &[&str]) -> Value {
     report
 }
 
-fn check_numbers(report: &Value, fields: &[&str]) {
+fn check_json_numbers(report: &Value, fields: &[&str]) {
     for field in fields {
         assert!(report[*field].is_number(), "{field}: {report}");
     }
@@ -65,7 +65,7 @@ async fn a_drain_runs_every_job_once_and_tells_what_it_cost() {
         &bench,
         &["drain", "--jobs", "300", "--batch", "50", "--concurrency", "100"],
     );
-    check_numbers(&report, COST);
+    check_json_numbers(&report, COST);
     assert_eq!(
         (&report["jobs"], &report["left"]),
         (&JOBS.into(), &0.into()),
@@ -95,7 +95,7 @@ async fn a_backlog_is_told_slice_by_slice() {
     let bench = Workbench::open().await;
     let report = bench_of(&bench, &["drain", "--backlog", "300", "--slice", "100"]);
     assert_eq!(report["slices"].as_array().map(Vec::len), Some(3), "{report}");
-    check_numbers(&report, &["first_to_last"]);
+    check_json_numbers(&report, &["first_to_last"]);
     all_done(&bench, JOBS).await;
 }
 
@@ -103,10 +103,10 @@ async fn a_backlog_is_told_slice_by_slice() {
 async fn what_an_enqueue_bench_puts_in_is_taken_out_again() {
     let bench = Workbench::open().await;
     let bulk = bench_of(&bench, &["enqueue", "--jobs", "300", "--batch", "100", "--keys"]);
-    check_numbers(&bulk, COST);
+    check_json_numbers(&bulk, COST);
     assert_eq!(bulk["settings"]["keys"], true);
     let single = bench_of(&bench, &["enqueue", "--one-by-one", "--jobs", "50"]);
-    check_numbers(&single, COST);
+    check_json_numbers(&single, COST);
     assert_eq!((&single["settings"]["batch"], &single["left"]), (&1.into(), &0.into()));
     // And one each that made the lane.
     all_done(&bench, JOBS + 1 + 50 + 1).await;
@@ -116,8 +116,8 @@ async fn what_an_enqueue_bench_puts_in_is_taken_out_again() {
 async fn latency_is_told_in_percentiles() {
     let bench = Workbench::open().await;
     let report = bench_of(&bench, &["latency", "--jobs", "20", "--pause-ms", "5"]);
-    check_numbers(&report, PERCENTILES);
-    check_numbers(&report["from_send"], PERCENTILES);
+    check_json_numbers(&report, PERCENTILES);
+    check_json_numbers(&report["from_send"], PERCENTILES);
     assert_eq!(report["left"], 0, "{report}");
 }
 
@@ -129,12 +129,12 @@ async fn steady_work_is_told_by_segments_and_nothing_is_left_of_it() {
         &["--closed-loop", "--backlog", "50", "--hold-horizon"],
     ] {
         let report = bench_of(&bench, &[&["steady", "--seconds", "2"], load].concat());
-        check_numbers(&report, COST);
-        check_numbers(&report["latency"], PERCENTILES);
-        check_numbers(&report, &["dead_rows", "disk_mb", "cleaned", "enqueued"]);
+        check_json_numbers(&report, COST);
+        check_json_numbers(&report["latency"], PERCENTILES);
+        check_json_numbers(&report, &["dead_rows", "disk_mb", "cleaned", "enqueued"]);
         let segments = report["segments"].as_array().expect("segments");
         assert_eq!(segments.len(), 10, "{report}");
-        check_numbers(&segments[0], &["jobs_per_second", "p99_ms", "dead_rows", "disk_mb"]);
+        check_json_numbers(&segments[0], &["jobs_per_second", "p99_ms", "dead_rows", "disk_mb"]);
         assert_eq!(report["left"], 0, "{report}");
     }
 }
@@ -145,8 +145,8 @@ async fn a_soak_compares_the_same_work_without_and_with_an_old_snapshot() {
     let report = bench_of(&bench, &["soak", "--rate", "100", "--seconds", "1"]);
     assert_eq!(report["settings"]["hold_horizon"], true);
     assert_eq!(report["free"]["settings"]["hold_horizon"], false);
-    check_numbers(&report["free"], COST);
-    check_numbers(&report, &["held_to_free"]);
+    check_json_numbers(&report["free"], COST);
+    check_json_numbers(&report, &["held_to_free"]);
     assert_eq!(report["left"], 0, "{report}");
 }
 
@@ -257,9 +257,9 @@ async fn schedules_that_are_due_together_are_all_started() {
     assert_eq!(told["left"], 0, "{told}");
     for way in ["one", "two"] {
         assert_eq!(told[way]["started"], serde_json::json!([60]), "{told}");
-        check_numbers(&told[way], &["seconds", "slots_per_second", "to_enqueue"]);
+        check_json_numbers(&told[way], &["seconds", "slots_per_second", "to_enqueue"]);
     }
-    check_numbers(&told, &["jobs_per_second", "enqueue_per_second"]);
+    check_json_numbers(&told, &["jobs_per_second", "enqueue_per_second"]);
     let looks = told["looks"].as_array().expect("looks");
     let beside: Vec<_> = looks.iter().map(|look| look["schedules"].as_u64()).collect();
     assert_eq!(beside, [Some(0), Some(30), Some(30)]);
@@ -292,20 +292,20 @@ async fn steps_that_follow_each_other_are_told_beside_plain_jobs() {
         "to_plain_max",
         "locked_to_plain",
     ];
-    check_numbers(
+    check_json_numbers(
         &sizes[0],
         &[&figures[..], &["plain_claim_us", "step_claim_us"]].concat(),
     );
     assert_eq!(sizes[0]["rounds"].as_array().map(Vec::len), Some(2), "{told}");
-    check_numbers(&told, &["advance_to_plain", "jobs_per_second"]);
+    check_json_numbers(&told, &["advance_to_plain", "jobs_per_second"]);
     for (shape, steps) in [("chain", 24), ("fan", 21)] {
         assert_eq!(told[shape]["steps"], steps, "{told}");
-        check_numbers(&told[shape], &["last_to_first"]);
+        check_json_numbers(&told[shape], &["last_to_first"]);
         let quarters = told[shape]["quarters_us"].as_array().expect("quarters");
         assert_eq!(quarters.len(), 4, "{told}");
         assert!(quarters.iter().all(|us| us.as_f64() > Some(0.0)), "{told}");
     }
-    check_numbers(&told["fan"], &["batch", "out_us", "gather_us"]);
+    check_json_numbers(&told["fan"], &["batch", "out_us", "gather_us"]);
 
     // In each round four and two that warm up, with locks and without; a chain and a fan, each with one that warms up.
     let ended = "select count(*) || ' ' || count(*) filter (where state = 'succeeded') from tenure.execution_rows";

@@ -33,11 +33,18 @@ fn the_sql_function_holds_the_same_rules() {
 }
 
 fn sql() -> String {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    // A long literal goes on in the next line, as SQL allows; no line of it is wider than 100 columns.
+    let quoted = |text: &str| {
+        let characters: Vec<char> = text.chars().collect();
+        let parts = characters.chunks(70).map(|part| part.iter().collect::<String>());
+        let parts: Vec<String> = parts.map(|part| format!("'{}'", part.replace('\'', "''"))).collect();
+        if parts.is_empty() { "''".to_owned() } else { parts.join("\n      ") }
+    };
     let mut text = String::from(
         "\
--- Hides what looks like a secret in a text that will be stored or shown; what looks like none is left as it is.
--- Never fails, and masking twice changes nothing. Written from crates/core/src/masking.rs, where the reasons are:
+-- Hides what looks like a secret in a text that will be stored or shown; what looks like none is left as it
+-- is. Never fails, and masking twice changes nothing. Written from crates/core/src/masking.rs, which has the
+-- reasons.
 -- chr(1) stands for '***@' of an address while the other rules run.
 create or replace function tenure.mask_text(p_text text)
 returns text

@@ -187,9 +187,9 @@ row! {
     }
 }
 
-/// The rest of the transaction acts for a key (`tenure.act_as`).
-pub async fn act_as(client: &impl GenericClient, acting: &Acting<'_>) -> Result<Option<Acted>> {
-    let acted = Call::new("act_as")
+/// The rest of the transaction acts for a key (`tenure.act_for_key`).
+pub async fn act_for_key(client: &impl GenericClient, acting: &Acting<'_>) -> Result<Option<Acted>> {
+    let acted = Call::new("act_for_key")
         .with("p_key_id", &acting.key_id)
         .with("p_function", &acting.function)
         .nullable("p_tenant", &acting.tenant)

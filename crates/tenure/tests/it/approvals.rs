@@ -266,7 +266,7 @@ async fn no_role_but_that_of_an_approver_decides_and_none_starts_an_execution_by
             "insert into tenure.approval_votes (approval_id, principal, tenant_id, decision, plan_hash, auth_method, level, at) select approval_id, 'ada', tenant_id, 'approve', plan_hash, 'x', 1, now() from tenure.approvals",
             "update tenure.plans set plan = '{}'",
             "select tenure.executions_start(now(), 'me', array(select execution_id from tenure.execution_rows))",
-            "select tenure.execution_move(now(), 'me', gen_random_uuid(), 'approved', null, null)",
+            "select tenure.execution_become(now(), 'me', gen_random_uuid(), 'approved', null, null)",
             "select tenure.executions_begin(now(), 'me', '{}')",
             "select tenure.approval_act(now(), 'me', null, null)",
         ] {

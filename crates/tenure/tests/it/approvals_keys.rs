@@ -28,7 +28,7 @@ async fn for_key(server: &Client, key: Uuid, function: &str, sql: &str, asked: &
     run(server, "begin").await;
     rows(
         server,
-        "select tenure.act_as($1, $2, null, 'POST /v1/x 10.0.0.9')",
+        "select tenure.act_for_key($1, $2, null, 'POST /v1/x 10.0.0.9')",
         &[&key, &function],
     )
     .await;
@@ -52,7 +52,7 @@ async fn a_key_decides_as_its_principal_and_up_to_its_own_level() {
     run(&server, "begin").await;
     rows(
         &server,
-        "select tenure.act_as($1, 'execution_submit', null, 'POST /v1/executions 10.0.0.8')",
+        "select tenure.act_for_key($1, 'execution_submit', null, 'POST /v1/executions 10.0.0.8')",
         &[&eves],
     )
     .await;
@@ -71,7 +71,7 @@ async fn a_key_decides_as_its_principal_and_up_to_its_own_level() {
     raised(
         try_rows(
             &server,
-            "select tenure.act_as($1, 'approval_decide', null, 'x')",
+            "select tenure.act_for_key($1, 'approval_decide', null, 'x')",
             &[&admins],
         )
         .await,

@@ -49,7 +49,7 @@ pub(crate) async fn key_over(session: &Client, c: &Client, who: &str, roles: &st
 /// The server acts for this key from now on, until the transaction ends.
 pub(crate) async fn begin_as(server: &Client, key: Uuid, function: &str) {
     run(server, "begin").await;
-    let sql = "select tenure.act_as($1, $2, null, 'POST /v1/x 10.0.0.9')";
+    let sql = "select tenure.act_for_key($1, $2, null, 'POST /v1/x 10.0.0.9')";
     rows(server, sql, &[&key, &function]).await;
 }
 

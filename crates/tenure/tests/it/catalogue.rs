@@ -418,3 +418,34 @@ async fn no_function_depends_on_how_the_session_reads_a_backslash() {
     let submitted = one(&c, "select tenure.execution_submit($1)", &[&plan]).await;
     assert!(submitted["execution_id"].is_string(), "{submitted}");
 }
+
+/// More belong together and are a type. Functions that people call have friendly arguments, passed by name.
+#[tokio::test]
+async fn no_internal_function_has_more_than_eight_parameters() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    nothing(
+        &c,
+        "an internal function with a row of parameters",
+        "select p.proname || ' has ' || p.pronargs from pg_proc p
+          where p.pronamespace = 'tenure'::regnamespace and p.pronargs > 8
+            and not exists (select from aclexplode(p.proacl) a where a.grantee <> p.proowner)",
+    )
+    .await;
+}
+
+/// Two names that differ by one letter are taken for each other. Plurals of what a function answers are few and known.
+#[tokio::test]
+async fn no_two_functions_differ_by_one_letter() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    nothing(
+        &c,
+        "two functions whose names differ by an s",
+        "select a.proname || ' and ' || b.proname from pg_proc a
+           join pg_proc b on b.pronamespace = a.pronamespace and a.oid <> b.oid
+                         and b.proname in (a.proname || 's', replace(a.proname, '_', 's_'), regexp_replace(a.proname, '^([^_]+)_', '\\1s_'))
+          where a.pronamespace = 'tenure'::regnamespace and a.proname <> b.proname",
+    )
+    .await;
+}

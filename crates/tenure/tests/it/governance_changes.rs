@@ -306,7 +306,7 @@ async fn keys_that_one_of_the_two_made_for_the_other_are_not_a_second_admin() {
     };
     let decide_by = async |key: Uuid, change: Uuid| -> Value {
         run(&server, "begin").await;
-        let sql = "select tenure.act_as($1, 'governance_change_decide', null, 'POST /v1/x 10.0.0.9')";
+        let sql = "select tenure.act_for_key($1, 'governance_change_decide', null, 'POST /v1/x 10.0.0.9')";
         rows(&server, sql, &[&key]).await;
         let answer = one(&server, DECIDE, &[&change, &"approve", &None::<&str>]).await;
         run(&server, "commit").await;
@@ -323,7 +323,7 @@ async fn keys_that_one_of_the_two_made_for_the_other_are_not_a_second_admin() {
     run(&server, "begin").await;
     rows(
         &server,
-        "select tenure.act_as($1, 'action_set', null, 'PUT /v1/x 10.0.0.9')",
+        "select tenure.act_for_key($1, 'action_set', null, 'PUT /v1/x 10.0.0.9')",
         &[&lent],
     )
     .await;

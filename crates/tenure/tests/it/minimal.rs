@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Programs that every Debian has, or that a test may do without.
-const ALWAYS_THERE: [&str; 4] = ["sh", "install", "mount", "umount"];
+const ALWAYS_THERE: [&str; 5] = ["sh", "install", "mount", "umount", "gzip"];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("a directory of the tree") {

@@ -32,7 +32,7 @@ async fn begin_as(c: &Client, key: Uuid, function: &str) {
     run(c, "begin").await;
     rows(
         c,
-        "select tenure.act_as($1, $2, null, 'GET /x 127.0.0.1')",
+        "select tenure.act_for_key($1, $2, null, 'GET /x 127.0.0.1')",
         &[&key, &function],
     )
     .await;
@@ -102,7 +102,7 @@ async fn whoever_acts_for_a_key_has_its_rights_and_no_others() {
     ] {
         run(&server, "begin").await;
         raised(
-            try_rows(&server, "select tenure.act_as($1, $2, null, 'x')", &[&key, &function]).await,
+            try_rows(&server, "select tenure.act_for_key($1, $2, null, 'x')", &[&key, &function]).await,
             "not_permitted",
         );
         run(&server, "rollback").await;
@@ -149,7 +149,7 @@ async fn only_a_server_acts_for_a_key_and_only_for_a_valid_one() {
         ", p_expires_at => tenure.now() + interval '1 hour'",
     )
     .await;
-    let act = "select tenure.act_as($1, 'job_list', null, 'x')";
+    let act = "select tenure.act_for_key($1, 'job_list', null, 'x')";
     let refused = try_rows(&admin, act, &[&valid])
         .await
         .expect_err("an admin is no server");

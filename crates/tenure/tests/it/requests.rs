@@ -22,7 +22,7 @@ async fn scene(db: &Db, prefixes: &[(&str, &str)]) -> (Client, Vec<Uuid>) {
 
 async fn act(server: &Client, key: Uuid) {
     run(server, "begin").await;
-    let sql = "select tenure.act_as($1, 'job_list', null, 'POST /v1/jobs 10.0.0.9')";
+    let sql = "select tenure.act_for_key($1, 'job_list', null, 'POST /v1/jobs 10.0.0.9')";
     rows(server, sql, &[&key]).await;
 }
 

@@ -54,7 +54,7 @@ const MATRIX: &[(&[&str], &[&str])] = &[
         "action_set", "action_delete", "target_type_set", "target_type_delete", "governance_change_decide",
     ]),
     (&[SERVER], &[
-        "key_check", "key_home", "keys_ended", "act_as", "keys_used", "request_begin", "request_end", "delivery_claim", "delivery_end", "schedule_take", "schedule_advance", "evidence_key_add", "evidence_key_current",
+        "key_check", "key_home", "keys_ended", "act_for_key", "keys_used", "request_begin", "request_end", "delivery_claim", "delivery_end", "schedule_take", "schedule_advance", "evidence_key_add", "evidence_key_current",
         "execution_archive_due", "execution_archive", "installation_check", "service_beat",
         "anchor_collect", "anchor_begin", "anchor_add", "anchor_published", "anchor_sweep", "evidence_key_register",
     ]),

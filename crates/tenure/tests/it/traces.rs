@@ -138,7 +138,7 @@ async fn whoever_acts_for_a_key_names_the_trace_of_the_request() {
     let sql = "select tenure.key_create('ann', 'annskey1', sha256('x'), array['producer'])";
     one(&c, sql, &[]).await;
     let key: Uuid = get(&c, "select tenure.key_check('annskey1', sha256('x'))", &[]).await;
-    let act = "select tenant, principal from tenure.act_as($1, 'job_enqueue', null, 'POST /v1/jobs', $2)";
+    let act = "select tenant, principal from tenure.act_for_key($1, 'job_enqueue', null, 'POST /v1/jobs', $2)";
     run(&c, "begin").await;
     let acted = rows(&c, act, &[&key, &TRACE]).await.remove(0);
     assert_eq!(
@@ -150,7 +150,7 @@ async fn whoever_acts_for_a_key_names_the_trace_of_the_request() {
     assert_eq!(trace_of(&c, job).await.as_deref(), Some(TRACE));
     // A server of the version before names none, and gets nothing to read.
     run(&c, &format!("begin; set local tenure.traceparent = '{OTHER}'")).await;
-    let sql = "select tenant, principal from tenure.act_as($1, 'job_enqueue', null, 'POST /v1/jobs')";
+    let sql = "select tenant, principal from tenure.act_for_key($1, 'job_enqueue', null, 'POST /v1/jobs')";
     let acted = rows(&c, sql, &[&key]).await.remove(0);
     assert_eq!(acted.get::<_, Option<&str>>(1), None);
     let job = enqueue(&c, "a").await;
