@@ -13,28 +13,37 @@ as $$
      and (tenure.setting(t.tenant_id, 'queue.job_substrate.enabled'))::boolean
 $$;
 
--- Subtracts ended jobs from the counts of their leases, and deletes leases that hold nothing more. It never
+-- Subtracts ended jobs from the count of their lease, and deletes a lease that holds nothing more. It never
 -- waits: a lease that another transaction has locked keeps a count that is too high, and goes when it
 -- expires.
-create or replace function tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[])
-returns void
+create or replace function tenure.lease_subtract(p_token uuid, p_lane integer, p_ended integer) returns void
 language plpgsql
 as $$
 declare
   v_held integer;
 begin
+  select l.held into v_held
+    from tenure.leases l
+   where l.token = p_token and l.lane = p_lane
+     for update skip locked;
+  if v_held <= p_ended then
+    delete from tenure.leases l where l.token = p_token and l.lane = p_lane;
+  elsif v_held is not null then
+    update tenure.leases l
+       set held = l.held - p_ended
+     where l.token = p_token and l.lane = p_lane;
+  end if;
+end
+$$;
+
+-- Subtracts ended jobs from the counts of several leases: see tenure.lease_subtract.
+create or replace function tenure.lease_count_down(p_tokens uuid[], p_lanes integer[], p_ended integer[])
+returns void
+language plpgsql
+as $$
+begin
   for v_at in 1 .. coalesce(cardinality(p_tokens), 0) loop
-    select l.held into v_held
-      from tenure.leases l
-     where l.token = p_tokens[v_at] and l.lane = p_lanes[v_at]
-       for update skip locked;
-    if v_held <= p_ended[v_at] then
-      delete from tenure.leases l where l.token = p_tokens[v_at] and l.lane = p_lanes[v_at];
-    elsif v_held is not null then
-      update tenure.leases l
-         set held = l.held - p_ended[v_at]
-       where l.token = p_tokens[v_at] and l.lane = p_lanes[v_at];
-    end if;
+    perform tenure.lease_subtract(p_tokens[v_at], p_lanes[v_at], p_ended[v_at]);
   end loop;
 end
 $$;

@@ -125,7 +125,7 @@ begin
   -- New statements: they see the jobs that earlier holders of the lock claimed.
   v_lanes := array(select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind);
   select (select count(*) from tenure.active a where a.limited and a.lane = any (v_lanes)) as marked,
-         -- Never too low: see tenure.lease_count_down.
+         -- Never too low: see tenure.lease_subtract.
          (select sum(l.held) from tenure.leases l where l.lane = any (v_lanes)) as leased
     into v_held;
   if v_held.leased > v_held.marked then

@@ -100,7 +100,7 @@ begin
   )
   select b.job_ids, b.ended, b.limited into v_gone from batch b;
   if v_gone.ended > 0 then
-    perform tenure.lease_count_down(array[v_token], array[v_lease.lane], array[v_gone.ended]);
+    perform tenure.lease_subtract(v_token, v_lease.lane, v_gone.ended);
     if v_lease.followed then
       perform tenure.ends_follow(p_now, p_caller.principal, array[v_lease.lane], v_gone.job_ids);
     end if;

@@ -7,8 +7,8 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{
-    Claimed, Db, all, check_invariants, claim_with, enqueue, enqueue_with, get, one, reap, refused, rows,
-    run, until_blocked, verb,
+    Claimed, Db, all, check_invariants, claim_with, enqueue, enqueue_with, get, one, reap, refused, rows, run,
+    until_blocked, verb,
 };
 
 /// The kind under test.
