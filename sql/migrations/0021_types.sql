@@ -187,3 +187,13 @@ create type tenure.rule_plan as (
   error_code       text,
   error_message    text
 );
+
+-- What an approval takes, of a plan or (with a number) of one step.
+create type tenure.approval_terms as (
+  step_number     integer,
+  level           integer,
+  rule            text,
+  roles           text[],
+  quorum          integer,
+  expires_seconds integer
+);

@@ -8,67 +8,103 @@ language plpgsql
 as $$
 declare
   v_row   tenure.execution_rows;
-  v_terms record;
   v_plan  tenure.plans;
-  v_resolved jsonb;
-  v_asked tenure.approvals;
+  v_terms tenure.approval_terms;
 begin
   select e.* into strict v_row from tenure.execution_rows e where e.execution_id = p_execution_id;
   select p.* into strict v_plan from tenure.plans p where p.execution_id = p_execution_id;
-  -- Read again: the transaction may have waited for another submission since the rules were read, and no
-  -- execution may be judged partly by old rules and partly by new ones.
-  v_resolved := tenure.plan_resolve(v_row.tenant_id, v_plan.plan_snapshot);
-  v_terms := tenure.plan_terms(v_row.tenant_id, v_row.requesters, v_resolved);
-  if (v_terms.level, v_terms.rule, v_terms.start_window)
-       is distinct from (v_row.approval_level::integer, v_row.rule, v_row.start_window)
-     or not tenure.is_resolved_so(p_execution_id, v_resolved)
-     or not tenure.is_ruled_so(p_execution_id, v_row.tenant_id, v_row.requesters, v_resolved) then
+  v_terms := tenure.execution_terms(v_row, v_plan.plan_snapshot);
+  if v_row.approval_level = 0 then
+    perform tenure.execution_approve_by_rule(p_now, p_actor, v_row, v_plan);
+  else
+    perform tenure.execution_request_approval(p_now, p_actor, v_row, v_plan, v_terms);
+  end if;
+  select e.* into strict v_row from tenure.execution_rows e where e.execution_id = p_execution_id;
+  return v_row;
+end
+$$;
+
+-- The terms of approval of a frozen plan. They are read again: the transaction may have waited for another
+-- submission since the rules were read, and no execution may be judged partly by old rules and partly by new
+-- ones. Refuses with busy_try_again when they differ.
+create or replace function tenure.execution_terms(p_execution tenure.execution_rows, p_plan jsonb)
+returns tenure.approval_terms
+language plpgsql
+as $$
+declare
+  v_resolved jsonb := tenure.plan_resolve(p_execution.tenant_id, p_plan);
+  v_rules    record;
+  v_terms    tenure.approval_terms;
+begin
+  v_rules := tenure.plan_terms(p_execution.tenant_id, p_execution.requesters, v_resolved);
+  if (v_rules.level, v_rules.rule, v_rules.start_window)
+       is distinct from (p_execution.approval_level::integer, p_execution.rule, p_execution.start_window)
+     or not tenure.is_resolved_so(p_execution.execution_id, v_resolved)
+     or not tenure.is_ruled_so(
+       p_execution.execution_id, p_execution.tenant_id, p_execution.requesters, v_resolved) then
     perform tenure.refuse('busy_try_again',
       'The rules of approval, or the registered actions, were changed just now.',
       'The plan was looked at by the old ones; nothing was submitted.',
       'Try again.');
   end if;
   perform tenure.check_actions(v_resolved);
-  perform tenure.check_look_alikes(v_row.tenant_id, v_resolved);
-  if v_row.approval_level = 0 then
-    insert into tenure.approvals (approval_id, tenant_id, execution_id, plan_hash, plan_snapshot_hash, level,
-      rule, auto_approved, state, created_at, decided_at, decided_by, reason)
-    values (tenure.new_id(p_now), v_row.tenant_id, p_execution_id, v_plan.plan_hash,
-      v_plan.plan_snapshot_hash, 0, v_row.rule, true, 'approved', p_now, p_now, 'policy',
-      format('The rule %s asks for no approval.', v_row.rule))
-    returning * into v_asked;
-    perform tenure.execution_become(p_now, 'policy', p_execution_id, 'approved', null, null);
-    perform tenure.chain_append(p_now, 'policy', array[
-      (p_execution_id, 'approval_approved', null, jsonb_build_object(
-        'approval_id', v_asked.approval_id,
-        'level', 0,
-        'rule', v_row.rule,
-        'plan_hash', v_row.plan_hash,
-        'auto_approved', true,
-        'reason', v_asked.reason))::tenure.execution_told,
-      (p_execution_id, 'execution_approved', null,
-        jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
-    perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
-  else
-    v_asked := tenure.approval_request(p_now, v_row, v_plan, null, v_row.approval_level, v_terms.roles,
-      v_terms.quorum, v_terms.expires_seconds, v_row.rule);
-    perform tenure.execution_become(p_now, p_actor, p_execution_id, 'awaiting_approval', null, null);
-    perform tenure.chain_append(p_now, p_actor, array[
-      (p_execution_id, 'approval_requested', null,
-        tenure.approval_asked(v_asked.approval_id, v_row) || jsonb_build_object(
-          'from', 'pending',
-          'to', 'awaiting_approval',
-          'level', v_row.approval_level,
-          'roles', v_terms.roles,
-          'quorum', v_terms.quorum,
-          'rule', v_row.rule,
-          'plan_hash', v_row.plan_hash,
-          'created_at', v_asked.created_at,
-          'expires_at', v_asked.expires_at))::tenure.execution_told]);
-    perform tenure.executions_schedule(p_now, array[p_execution_id]);
-  end if;
-  select e.* into strict v_row from tenure.execution_rows e where e.execution_id = p_execution_id;
-  return v_row;
+  perform tenure.check_look_alikes(p_execution.tenant_id, v_resolved);
+  v_terms.level := v_rules.level;
+  v_terms.rule := v_rules.rule;
+  v_terms.roles := v_rules.roles;
+  v_terms.quorum := v_rules.quorum;
+  v_terms.expires_seconds := v_rules.expires_seconds;
+  return v_terms;
+end
+$$;
+
+-- Records that the rules demand no approval, and begins the execution.
+create or replace function tenure.execution_approve_by_rule(
+  p_now timestamptz, p_actor text, p_execution tenure.execution_rows, p_plan tenure.plans) returns void
+language plpgsql
+as $$
+declare
+  v_id       uuid := p_execution.execution_id;
+  v_approval tenure.approvals;
+begin
+  insert into tenure.approvals (approval_id, tenant_id, execution_id, plan_hash, plan_snapshot_hash, level,
+    rule, auto_approved, state, created_at, decided_at, decided_by, reason)
+  values (tenure.new_id(p_now), p_execution.tenant_id, v_id, p_plan.plan_hash, p_plan.plan_snapshot_hash, 0,
+    p_execution.rule, true, 'approved', p_now, p_now, 'policy',
+    format('The rule %s asks for no approval.', p_execution.rule))
+  returning * into v_approval;
+  perform tenure.execution_become(p_now, 'policy', v_id, 'approved', null, null);
+  perform tenure.chain_append(p_now, 'policy', array[
+    (v_id, 'approval_approved', null, jsonb_build_object(
+      'approval_id', v_approval.approval_id,
+      'level', 0,
+      'rule', p_execution.rule,
+      'plan_hash', p_execution.plan_hash,
+      'auto_approved', true,
+      'reason', v_approval.reason))::tenure.execution_told,
+    (v_id, 'execution_approved', null,
+      jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
+  perform tenure.executions_begin(p_now, p_actor, array[v_id]);
+end
+$$;
+
+-- Requests the approval of a plan; the execution waits for it.
+create or replace function tenure.execution_request_approval(
+  p_now timestamptz, p_actor text, p_execution tenure.execution_rows, p_plan tenure.plans,
+  p_terms tenure.approval_terms) returns void
+language plpgsql
+as $$
+declare
+  v_id       uuid := p_execution.execution_id;
+  v_approval tenure.approvals;
+begin
+  v_approval := tenure.approval_request(p_now, p_execution, p_plan, p_terms);
+  perform tenure.execution_become(p_now, p_actor, v_id, 'awaiting_approval', null, null);
+  perform tenure.chain_append(p_now, p_actor, array[
+    (v_id, 'approval_requested', null,
+      tenure.approval_request_data(v_approval, p_execution)
+        || jsonb_build_object('from', 'pending', 'to', 'awaiting_approval'))::tenure.execution_told]);
+  perform tenure.executions_schedule(p_now, array[v_id]);
 end
 $$;
 

@@ -11,6 +11,7 @@ declare
   v_step  record;
   v_row   tenure.execution_rows;
   v_plan  tenure.plans;
+  v_terms tenure.approval_terms;
   v_asked tenure.approvals;
 begin
   execs := '{}';
@@ -36,8 +37,13 @@ begin
     end if;
     select e.* into v_row from tenure.execution_rows e where e.execution_id = v_step.execution_id;
     select p.* into v_plan from tenure.plans p where p.execution_id = v_step.execution_id;
-    v_asked := tenure.approval_request(p_now, v_row, v_plan, v_step.step_number, 3, v_step.approval_roles,
-      v_step.approval_quorum, v_step.approval_seconds, v_step.rule);
+    v_terms.step_number := v_step.step_number;
+    v_terms.level := 3;
+    v_terms.rule := v_step.rule;
+    v_terms.roles := v_step.approval_roles;
+    v_terms.quorum := v_step.approval_quorum;
+    v_terms.expires_seconds := v_step.approval_seconds;
+    v_asked := tenure.approval_request(p_now, v_row, v_plan, v_terms);
     update tenure.step_states s
        set state = 'awaiting_approval',
            needs_left = 0
@@ -45,14 +51,7 @@ begin
        and s.step_number = v_step.step_number;
     perform tenure.executions_schedule(p_now, array[v_step.execution_id]);
     told := told || (v_step.execution_id, 'approval_requested', v_step.step_number,
-      tenure.approval_asked(v_asked.approval_id, v_row) || jsonb_build_object(
-        'level', 3,
-        'roles', v_step.approval_roles,
-        'quorum', v_step.approval_quorum,
-        'rule', v_step.rule,
-        'plan_hash', v_row.plan_hash,
-        'created_at', v_asked.created_at,
-        'expires_at', v_asked.expires_at))::tenure.execution_told;
+      tenure.approval_request_data(v_asked, v_row))::tenure.execution_told;
   end loop;
 end
 $$;
