@@ -188,6 +188,35 @@ create type tenure.rule_plan as (
   error_message    text
 );
 
+-- A plan as it was submitted, checked by itself.
+create type tenure.submission as (
+  -- The canonical text and its hash.
+  plan_text    text,
+  plan_hash    text,
+  plan         jsonb,
+  key          text,
+  key_origin   text,
+  start_after  timestamptz,
+  start_before timestamptz,
+  metadata     jsonb,
+  on_behalf_of text,
+  supersedes   uuid,
+  retry_of     uuid
+);
+
+-- An execution to be made: its plan with the registered actions filled in, and what the rules say about it.
+create type tenure.new_execution as (
+  execution_id uuid,
+  plan         jsonb,
+  steps        tenure.plan_step[],
+  action_class text,
+  priority     smallint,
+  requesters   text[],
+  level        integer,
+  rule         text,
+  start_window jsonb
+);
+
 -- What an approval takes, of a plan or (with a number) of one step.
 create type tenure.approval_terms as (
   step_number     integer,
