@@ -226,3 +226,11 @@ create type tenure.approval_terms as (
   quorum          integer,
   expires_seconds integer
 );
+
+-- What an operator says about a step whose outcome is unknown.
+create type tenure.verdict as (
+  verdict      text,
+  reason       text,
+  result       jsonb,
+  on_behalf_of text
+);
