@@ -79,52 +79,16 @@ begin
   end if;
 
   if v_is.ask then
-    with used as (
-      update tenure.approvals a
-         set consumed_at = greatest(p_now, a.decided_at)
-       where a.ctid = any (array(
-               select a.ctid
-                 from unnest(v_execs, v_numbers) t (e, n)
-                 cross join lateral (
-                   select a.ctid
-                     from tenure.approvals a
-                    where a.execution_id = t.e and a.step_number = t.n
-                   offset 0) a))
-         and a.state = 'approved'
-         and a.consumed_at is null
-      returning a.execution_id, a.step_number, a.approval_id, a.consumed_at
-    )
-    select told || coalesce(array_agg((u.execution_id, 'approval_consumed', u.step_number,
-             jsonb_build_object('approval_id', u.approval_id, 'consumed_at', u.consumed_at)
-             )::tenure.execution_told order by u.execution_id, u.step_number), '{}')
-      into told
-      from used u;
+    told := told || tenure.step_approvals_consume(p_now, v_execs, v_numbers);
   end if;
   if v_is.of_one_tenant then
     v_made := tenure.steps_enqueue(p_now, v_is.tenant_id, v_execs, v_numbers);
-    told := told || v_made.told;
-    refused_execs := refused_execs || v_made.refused_execs;
-    refused_numbers := refused_numbers || v_made.refused_numbers;
-    return;
+  else
+    v_made := tenure.steps_enqueue_by_tenant(p_now, v_execs, v_numbers);
   end if;
-  for v_go in
-    select s.tenant_id,
-           array_agg(s.execution_id order by s.execution_id, s.step_number) as execs,
-           array_agg(s.step_number order by s.execution_id, s.step_number) as numbers
-      from unnest(v_execs, v_numbers) t (e, n)
-      cross join lateral (
-        select s.tenant_id, s.execution_id, s.step_number
-          from tenure.steps s
-         where s.execution_id = t.e and s.step_number = t.n
-        offset 0) s
-     group by s.tenant_id
-     order by s.tenant_id
-  loop
-    v_made := tenure.steps_enqueue(p_now, v_go.tenant_id, v_go.execs, v_go.numbers);
-    told := told || v_made.told;
-    refused_execs := refused_execs || v_made.refused_execs;
-    refused_numbers := refused_numbers || v_made.refused_numbers;
-  end loop;
+  told := told || v_made.told;
+  refused_execs := refused_execs || v_made.refused_execs;
+  refused_numbers := refused_numbers || v_made.refused_numbers;
 end
 $$;
 
@@ -190,5 +154,37 @@ begin
        where x.execution_id = any (v_ids)) t
    where e.ctid = t.place;
   return v_used.told;
+end
+$$;
+
+-- Consumes the approvals of single steps that are dispatched. Returns the events to append.
+create or replace function tenure.step_approvals_consume(
+  p_now timestamptz, p_execs uuid[], p_numbers integer[]) returns tenure.execution_told[]
+language plpgsql
+as $$
+declare
+  v_told tenure.execution_told[];
+begin
+  with used as (
+    update tenure.approvals a
+       set consumed_at = greatest(p_now, a.decided_at)
+     where a.ctid = any (array(
+             select a.ctid
+               from unnest(p_execs, p_numbers) t (e, n)
+               cross join lateral (
+                 select a.ctid
+                   from tenure.approvals a
+                  where a.execution_id = t.e and a.step_number = t.n
+                 offset 0) a))
+       and a.state = 'approved'
+       and a.consumed_at is null
+    returning a.execution_id, a.step_number, a.approval_id, a.consumed_at
+  )
+  select coalesce(array_agg((u.execution_id, 'approval_consumed', u.step_number,
+           jsonb_build_object('approval_id', u.approval_id, 'consumed_at', u.consumed_at)
+           )::tenure.execution_told order by u.execution_id, u.step_number), '{}')
+    into v_told
+    from used u;
+  return v_told;
 end
 $$;

@@ -57,38 +57,15 @@ begin
              'retries', e.retries_total,
              'errors', coalesce(b.errors, '[]'))
       from (select e.ctid as place, e.execution_id, x.key_origin,
-                   case
-                     when e.steps_succeeded = e.step_count then 'succeeded'
-                     when e.stopping = 'cancelled' then 'cancelled'
-                     when e.stopping is null and e.steps_succeeded > 0 then 'partially_failed'
-                     else 'failed'
-                   end as becomes
+                   tenure.execution_end_state(e.steps_succeeded, e.step_count, e.stopping) as becomes
               from tenure.execution_states e
               cross join lateral (
                 select x.key_origin from tenure.executions x where x.execution_id = e.execution_id offset 0) x
              where e.execution_id = any (v_ids)) f
-      left join lateral (
-        select (array_agg(s.error_class order by s.ended_at, s.step_number))[1] as error_class,
-               (array_agg(
-                 tenure.cut_text(
-                   s.step_id || ': ' || coalesce(s.error_message, s.error_code),
-                   tenure.limit_of('error_message_bytes_max')::integer)
-                 order by s.ended_at, s.step_number))[1] as error_message,
-               -- Without control characters, each of which takes six bytes in JSON.
-               jsonb_agg(
-                 jsonb_build_object(
-                   'step', tenure.cut_text(regexp_replace(s.step_id, '[[:cntrl:]]', ' ', 'g'), 200),
-                   'code', tenure.cut_text(regexp_replace(s.error_code, '[[:cntrl:]]', ' ', 'g'), 100),
-                   'message', tenure.cut_text(regexp_replace(s.error_message, '[[:cntrl:]]', ' ', 'g'), 300))
-                 order by s.ended_at, s.step_number) as errors
-          from (select x.*
-                  from tenure.step_rows x
-                 where x.execution_id = f.execution_id and x.state = 'failed'
-                 order by x.ended_at, x.step_number
-                 limit 5) s) b on true
+      left join lateral tenure.step_errors(f.execution_id) b on true
      where e.ctid = f.place
-    returning e.execution_id, e.state, e.reason_code, e.started_at, e.ended_at, e.steps_succeeded, e.steps_failed,
-      e.steps_skipped, e.steps_cancelled, e.stopping
+    returning e.execution_id, e.state, e.reason_code, e.started_at, e.ended_at, e.steps_succeeded,
+      e.steps_failed, e.steps_skipped, e.steps_cancelled
   )
   select array_agg((
            o.execution_id,
@@ -111,36 +88,84 @@ begin
     into v_ended
     from over o;
   if v_ended.failed is not null then
-    insert into tenure.execution_dead_letters (execution_id, tenant_id, purpose, plan, plan_hash, context,
-      attempt_count, last_error, failed_at, plan_restricted)
-    select e.execution_id, e.tenant_id, e.purpose, p.plan, e.plan_hash,
-           jsonb_build_object(
-             'requested_by', e.requested_by,
-             'on_behalf_of', e.on_behalf_of,
-             'correlation_id', e.correlation_id,
-             'state', e.state,
-             'reason_code', e.reason_code,
-             'idempotency_key', e.idempotency_key,
-             'metadata', e.metadata,
-             'started_at', e.started_at,
-             'steps', (
-               select jsonb_agg(
-                        jsonb_strip_nulls(jsonb_build_object(
-                          'step', s.step_id,
-                          'state', s.state,
-                          'attempt', s.attempt,
-                          'job_id', s.job_id,
-                          'error_code', s.error_code,
-                          'output_ref', s.output_ref))
-                        order by s.step_number)
-                 from tenure.step_rows s
-                where s.execution_id = e.execution_id)),
-           e.retries_total + 1, coalesce(nullif(e.error_message, ''), e.reason_code), e.ended_at,
-           tenure.is_plan_restricted(e.execution_id)
-      from tenure.execution_rows e
-      join tenure.plans p on p.execution_id = e.execution_id
-     where e.execution_id = any (v_ended.failed);
+    perform tenure.execution_dead_letters_write(v_ended.failed);
   end if;
   return coalesce(v_ended.told, '{}');
+end
+$$;
+
+-- The end state of an execution with no open step. If every step succeeded, a request to stop came too late.
+create or replace function tenure.execution_end_state(
+  p_succeeded integer, p_step_count integer, p_stopping text) returns text
+language sql immutable
+as $$
+  select case
+    when p_succeeded = p_step_count then 'succeeded'
+    when p_stopping = 'cancelled' then 'cancelled'
+    when p_stopping is null and p_succeeded > 0 then 'partially_failed'
+    else 'failed'
+  end
+$$;
+
+-- The first errors of the steps of an execution: those of the first step in full, and a list of the first
+-- five, shortened. One row, also when no step failed. PostgreSQL inlines it into the query that calls it.
+create or replace function tenure.step_errors(p_execution_id uuid)
+returns table (error_class text, error_message text, errors jsonb)
+language sql stable
+as $$
+  select (array_agg(s.error_class order by s.ended_at, s.step_number))[1] as error_class,
+         (array_agg(
+           tenure.cut_text(
+             s.step_id || ': ' || coalesce(s.error_message, s.error_code),
+             tenure.limit_of('error_message_bytes_max')::integer)
+           order by s.ended_at, s.step_number))[1] as error_message,
+         -- Without control characters, each of which takes six bytes in JSON.
+         jsonb_agg(
+           jsonb_build_object(
+             'step', tenure.cut_text(regexp_replace(s.step_id, '[[:cntrl:]]', ' ', 'g'), 200),
+             'code', tenure.cut_text(regexp_replace(s.error_code, '[[:cntrl:]]', ' ', 'g'), 100),
+             'message', tenure.cut_text(regexp_replace(s.error_message, '[[:cntrl:]]', ' ', 'g'), 300))
+           order by s.ended_at, s.step_number) as errors
+    from (select x.*
+            from tenure.step_rows x
+           where x.execution_id = p_execution_id and x.state = 'failed'
+           order by x.ended_at, x.step_number
+           limit 5) s
+$$;
+
+-- Leaves a dead letter of each of these executions, which failed or failed partially.
+create or replace function tenure.execution_dead_letters_write(p_ids uuid[]) returns void
+language plpgsql
+as $$
+begin
+  insert into tenure.execution_dead_letters (execution_id, tenant_id, purpose, plan, plan_hash, context,
+    attempt_count, last_error, failed_at, plan_restricted)
+  select e.execution_id, e.tenant_id, e.purpose, p.plan, e.plan_hash,
+         jsonb_build_object(
+           'requested_by', e.requested_by,
+           'on_behalf_of', e.on_behalf_of,
+           'correlation_id', e.correlation_id,
+           'state', e.state,
+           'reason_code', e.reason_code,
+           'idempotency_key', e.idempotency_key,
+           'metadata', e.metadata,
+           'started_at', e.started_at,
+           'steps', (
+             select jsonb_agg(
+                      jsonb_strip_nulls(jsonb_build_object(
+                        'step', s.step_id,
+                        'state', s.state,
+                        'attempt', s.attempt,
+                        'job_id', s.job_id,
+                        'error_code', s.error_code,
+                        'output_ref', s.output_ref))
+                      order by s.step_number)
+               from tenure.step_rows s
+              where s.execution_id = e.execution_id)),
+         e.retries_total + 1, coalesce(nullif(e.error_message, ''), e.reason_code), e.ended_at,
+         tenure.is_plan_restricted(e.execution_id)
+    from tenure.execution_rows e
+    join tenure.plans p on p.execution_id = e.execution_id
+   where e.execution_id = any (p_ids);
 end
 $$;

@@ -9,9 +9,6 @@ language plpgsql
 as $$
 declare
   v_caller tenure.caller_identity;
-  v_step   record;
-  v_job    tenure.new_job;
-  v_jobs   tenure.new_job[] := '{}';
   v_new    record;
   v_one    record;
   v_state  text;
@@ -26,77 +23,14 @@ begin
   v_caller.principal := 'execution';
   v_caller.scope := 'execution';
   begin
-    v_job.source_system := 'tenure.execution';
-    v_job.on_exhausted := 'fail';
-    for v_step in
-      select s.kind, s.payload, s.executor, s.target_ref, s.payload_ref, s.attempts_max, s.execution_id,
-             s.step_number, s.timeout_seconds, s.renewals_max, s.lease_seconds, s.effects,
-             s.payload_classification, e.priority, e.correlation_id,
-             tenure.step_origin(s.execution_id, s.step_number, s.step_id, s.action, s.action_class,
-               s.target_type, e.plan_hash) as origin
-        from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
-        cross join lateral (
-          select s.*
-            from tenure.steps s
-           where s.execution_id = t.e and s.step_number = t.n
-          offset 0) s
-        cross join lateral (select e.* from tenure.executions e where e.execution_id = t.e offset 0) e
-       order by t.turn
-    loop
-      v_job.kind := v_step.kind;
-      v_job.payload := v_step.payload;
-      v_job.key := 'step ' || v_step.execution_id || ' ' || v_step.step_number;
-      v_job.executor := v_step.executor;
-      v_job.priority := v_step.priority;
-      v_job.target_ref := v_step.target_ref;
-      v_job.payload_ref := v_step.payload_ref;
-      v_job.classification := v_step.payload_classification;
-      v_job.attempts_max := v_step.attempts_max;
-      v_job.correlation_id := v_step.correlation_id;
-      v_job.workflow_id := v_step.execution_id;
-      v_job.lease_seconds := v_step.lease_seconds;
-      v_job.run_timeout_seconds := v_step.timeout_seconds;
-      v_job.renewals_max := v_step.renewals_max;
-      v_job.on_lost := case v_step.effects when 'once' then 'fail' end;
-      v_job.origin := v_step.origin;
-      v_jobs := v_jobs || v_job;
-    end loop;
-    v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_tenant_id), p_now, v_jobs);
+    v_new := tenure.enqueue_batch(v_caller, tenure.tuning(p_tenant_id), p_now,
+      tenure.steps_new_jobs(p_execs, p_numbers));
     if v_new.unmade <> '{}' then
       perform tenure.refuse('key_taken', 'Another job has the key of the step.',
         'Keys that begin with "step" and an execution are for steps.',
         'Cancel that job, and retry the execution.');
     end if;
-    with made as (
-      update tenure.step_states s
-         set state = 'running',
-             needs_left = 0,
-             job_id = n.job_id,
-             queued_at = p_now,
-             dispatches = s.dispatches + 1
-        from (
-          select t.job_id, t.turn, s.place, p.lock_target
-            from unnest(p_execs, p_numbers, v_new.ids) with ordinality t (e, n, job_id, turn)
-            cross join lateral (
-              select s.ctid as place
-                from tenure.step_states s
-               where s.execution_id = t.e and s.step_number = t.n
-              offset 0) s
-            cross join lateral (
-              select p.lock_target
-                from tenure.steps p
-               where p.execution_id = t.e and p.step_number = t.n
-              offset 0) p) n
-       where s.ctid = n.place
-      returning n.turn, s.execution_id, s.step_number, s.job_id, s.fence, n.lock_target
-    )
-    select array_agg((m.execution_id, 'step_queued', m.step_number,
-             case
-               when m.lock_target is null then jsonb_build_object('job_id', m.job_id)
-               else jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)
-             end)::tenure.execution_told)
-      into told
-      from (select m.* from made m order by m.turn) m;
+    told := tenure.steps_set_running(p_now, p_execs, p_numbers, v_new.ids);
     return;
   exception when others then
     get stacked diagnostics
@@ -118,23 +52,162 @@ begin
     end loop;
     return;
   end if;
+  told := tenure.step_refused(p_now, p_execs[1], p_numbers[1],
+    tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code', v_what || ' ' || v_why);
+  refused_execs := p_execs;
+  refused_numbers := p_numbers;
+end
+$$;
+
+-- The same for steps of several tenants, tenant by tenant.
+create or replace function tenure.steps_enqueue_by_tenant(
+  p_now timestamptz, p_execs uuid[], p_numbers integer[],
+  out told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+language plpgsql
+as $$
+declare
+  v_of   record;
+  v_made record;
+begin
+  told := '{}';
+  refused_execs := '{}';
+  refused_numbers := '{}';
+  for v_of in
+    select s.tenant_id,
+           array_agg(s.execution_id order by s.execution_id, s.step_number) as execs,
+           array_agg(s.step_number order by s.execution_id, s.step_number) as numbers
+      from unnest(p_execs, p_numbers) t (e, n)
+      cross join lateral (
+        select s.tenant_id, s.execution_id, s.step_number
+          from tenure.steps s
+         where s.execution_id = t.e and s.step_number = t.n
+        offset 0) s
+     group by s.tenant_id
+     order by s.tenant_id
+  loop
+    v_made := tenure.steps_enqueue(p_now, v_of.tenant_id, v_of.execs, v_of.numbers);
+    told := told || v_made.told;
+    refused_execs := refused_execs || v_made.refused_execs;
+    refused_numbers := refused_numbers || v_made.refused_numbers;
+  end loop;
+end
+$$;
+
+-- The jobs to be made of these steps, in their order.
+create or replace function tenure.steps_new_jobs(p_execs uuid[], p_numbers integer[])
+returns tenure.new_job[]
+language plpgsql
+as $$
+declare
+  v_step record;
+  v_job  tenure.new_job;
+  v_jobs tenure.new_job[] := '{}';
+begin
+  v_job.source_system := 'tenure.execution';
+  v_job.on_exhausted := 'fail';
+  for v_step in
+    select s.kind, s.payload, s.executor, s.target_ref, s.payload_ref, s.attempts_max, s.execution_id,
+           s.step_number, s.timeout_seconds, s.renewals_max, s.lease_seconds, s.effects,
+           s.payload_classification, e.priority, e.correlation_id,
+           tenure.step_origin(s.execution_id, s.step_number, s.step_id, s.action, s.action_class,
+             s.target_type, e.plan_hash) as origin
+      from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
+      cross join lateral (
+        select s.*
+          from tenure.steps s
+         where s.execution_id = t.e and s.step_number = t.n
+        offset 0) s
+      cross join lateral (select e.* from tenure.executions e where e.execution_id = t.e offset 0) e
+     order by t.turn
+  loop
+    v_job.kind := v_step.kind;
+    v_job.payload := v_step.payload;
+    v_job.key := 'step ' || v_step.execution_id || ' ' || v_step.step_number;
+    v_job.executor := v_step.executor;
+    v_job.priority := v_step.priority;
+    v_job.target_ref := v_step.target_ref;
+    v_job.payload_ref := v_step.payload_ref;
+    v_job.classification := v_step.payload_classification;
+    v_job.attempts_max := v_step.attempts_max;
+    v_job.correlation_id := v_step.correlation_id;
+    v_job.workflow_id := v_step.execution_id;
+    v_job.lease_seconds := tenure.lease_floor(v_step.lease_seconds);
+    v_job.run_timeout_seconds := v_step.timeout_seconds;
+    v_job.renewals_max := v_step.renewals_max;
+    v_job.on_lost := case v_step.effects when 'once' then 'fail' end;
+    v_job.origin := v_step.origin;
+    v_jobs := v_jobs || v_job;
+  end loop;
+  return v_jobs;
+end
+$$;
+
+-- Sets steps running, each with its job. Returns the events to append, in the order of the steps.
+create or replace function tenure.steps_set_running(
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], p_job_ids uuid[]) returns tenure.execution_told[]
+language plpgsql
+as $$
+declare
+  v_told tenure.execution_told[];
+begin
+  with made as (
+    update tenure.step_states s
+       set state = 'running',
+           needs_left = 0,
+           job_id = n.job_id,
+           queued_at = p_now,
+           dispatches = s.dispatches + 1
+      from (
+        select t.job_id, t.turn, s.place, p.lock_target
+          from unnest(p_execs, p_numbers, p_job_ids) with ordinality t (e, n, job_id, turn)
+          cross join lateral (
+            select s.ctid as place
+              from tenure.step_states s
+             where s.execution_id = t.e and s.step_number = t.n
+            offset 0) s
+          cross join lateral (
+            select p.lock_target
+              from tenure.steps p
+             where p.execution_id = t.e and p.step_number = t.n
+            offset 0) p) n
+     where s.ctid = n.place
+    returning n.turn, s.execution_id, s.step_number, s.job_id, s.fence, n.lock_target
+  )
+  select array_agg((m.execution_id, 'step_queued', m.step_number,
+           case
+             when m.lock_target is null then jsonb_build_object('job_id', m.job_id)
+             else jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)
+           end)::tenure.execution_told)
+    into v_told
+    from (select m.* from made m order by m.turn) m;
+  return v_told;
+end
+$$;
+
+-- Fails a step whose job was refused. Returns the event to append.
+create or replace function tenure.step_refused(
+  p_now timestamptz, p_execution_id uuid, p_number integer, p_code text, p_message text)
+returns tenure.execution_told[]
+language plpgsql
+as $$
+declare
+  v_told tenure.execution_told[];
+begin
   update tenure.step_states s
      set state = 'failed',
          needs_left = 0,
          ended_at = p_now,
-         error_code = tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code',
+         error_code = p_code,
          error_class = 'refused',
-         error_message = tenure.cut_text(v_what || ' ' || v_why,
-           tenure.limit_of('error_message_bytes_max')::integer)
-   where s.execution_id = p_execs[1]
-     and s.step_number = p_numbers[1]
+         error_message = tenure.cut_text(p_message, tenure.limit_of('error_message_bytes_max')::integer)
+   where s.execution_id = p_execution_id
+     and s.step_number = p_number
   returning array[(s.execution_id, 'step_failed', s.step_number, jsonb_build_object(
       'error_code', s.error_code,
       'error_class', s.error_class,
       'error_message', left(s.error_message, 500),
       'ended_at', s.ended_at))::tenure.execution_told]
-    into told;
-  refused_execs := p_execs;
-  refused_numbers := p_numbers;
+    into v_told;
+  return v_told;
 end
 $$;
