@@ -13,8 +13,8 @@ begin
 end
 $$;
 
--- The id of the key with this prefix and digest of its secret, or null. tenure.act_for_key checks whether it is
--- still valid.
+-- The id of the key with this prefix and digest of its secret, or null. tenure.act_for_key checks whether it
+-- is still valid.
 create or replace function tenure.key_check(p_prefix text, p_digest bytea) returns uuid
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

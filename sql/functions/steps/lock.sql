@@ -68,32 +68,17 @@ begin
              end) as granted
       from wanted w
     window at_target as (partition by w.tenant_id, w.lock_target order by w.priority desc, w.turn)
-  ), granted as materialized (
-    select j.*, nextval('tenure.lock_fence') as fence
-      from judged j
-     where j.granted
-       and j.lock_target is not null
   ), taken as (
     insert into tenure.locks (tenant_id, target, action, fence, owner, execution_id, step_number, section,
       acquired_at, expires_at)
-    select g.tenant_id, g.lock_target, g.lock_action, g.fence,
+    select g.tenant_id, g.lock_target, g.lock_action, nextval('tenure.lock_fence'),
            g.execution_id || '/' || coalesce(g.section, g.step_id), g.execution_id, g.step_number, g.section,
            p_now,
            greatest(coalesce(g.timeout_at, p_now + make_interval(secs => g.timeout_ms / 1000.0)), p_now)
              + make_interval(secs => g.timeout_seconds)
-      from granted g
-  ), fenced as (
-    update tenure.step_states s
-       set fence = g.fence
-     from (
-       select s.ctid as place, g.fence
-         from granted g
-         cross join lateral (
-           select s.ctid
-             from tenure.step_states s
-            where s.execution_id = g.execution_id and s.step_number = g.step_number
-           offset 0) s) g
-     where s.ctid = g.place
+      from judged g
+     where g.granted
+       and g.lock_target is not null
   )
   select array_agg(j.execution_id order by j.turn) filter (where j.granted) as go_execs,
          array_agg(j.step_number order by j.turn) filter (where j.granted) as go_numbers,
