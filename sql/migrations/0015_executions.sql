@@ -219,7 +219,7 @@ create policy own_tenant on tenure.execution_events
   using (tenant_id = (select tenure.current_tenant()) or (select tenure.is_every_tenant()));
 
 -- An event on its way to the chain of its execution.
-create type tenure.execution_told as (
+create type tenure.chain_entry as (
   execution_id uuid,
   kind         text,
   step_number  integer,

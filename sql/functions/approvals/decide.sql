@@ -43,7 +43,7 @@ begin
   perform tenure.check_vote(v_approval, v_vote);
 
   v_approval := tenure.vote_record(v_approval, v_vote);
-  perform tenure.approval_act(v_vote.at, v_caller.principal, v_approval, null);
+  perform tenure.approval_apply(v_vote.at, v_caller.principal, v_approval, null);
   return jsonb_build_object(
     'approval_id', p_approval_id,
     'execution_id', v_exec.execution_id,
@@ -215,7 +215,7 @@ begin
       'source', p_vote.source,
       'roles', p_vote.roles,
       'level', p_vote.level,
-      'on_behalf_of', p_vote.on_behalf_of)))::tenure.execution_told]);
+      'on_behalf_of', p_vote.on_behalf_of)))::tenure.chain_entry]);
   v_state := case
     when p_vote.decision = 'reject' then 'rejected'
     when p_approval.given + 1 >= p_approval.quorum

@@ -151,8 +151,8 @@ $$;
 
 -- Whether the approval of an execution allows its start: 'stands'; 'busy', check again soon; or 'gone', and
 -- the execution is called off as approval_lapsed or approver_revoked. The caller holds the execution.
-create or replace function tenure.execution_allowed(p_now timestamptz, p_execution tenure.execution_rows)
-returns text
+create or replace function tenure.execution_approval_stands(
+  p_now timestamptz, p_execution tenure.execution_rows) returns text
 language plpgsql
 as $$
 declare
@@ -164,7 +164,7 @@ begin
     return 'stands';
   end if;
   if p_execution.lapses_at <= p_now then
-    perform tenure.execution_call_off(p_now, 'policy', p_execution.execution_id, 'approval_lapsed',
+    perform tenure.execution_end_unstarted(p_now, 'policy', p_execution.execution_id, 'approval_lapsed',
       format('It was approved at %s and had to start before %s (approvals.start_within_hours).',
         p_execution.approved_at, p_execution.lapses_at));
     return 'gone';
@@ -185,7 +185,7 @@ begin
   elsif v_trouble = 'busy' then
     return 'busy';
   end if;
-  perform tenure.execution_call_off(p_now, 'policy', p_execution.execution_id, 'approver_revoked',
+  perform tenure.execution_end_unstarted(p_now, 'policy', p_execution.execution_id, 'approver_revoked',
     v_trouble || ' The approval no longer counts.');
   return 'gone';
 end
@@ -194,7 +194,7 @@ $$;
 -- Withdraws approvals of single steps that no longer count: the step requests another. The caller holds the
 -- execution.
 create or replace function tenure.step_approvals_withdraw(
-  p_now timestamptz, p_execs uuid[], p_numbers integer[], inout told tenure.execution_told[])
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], inout entries tenure.chain_entry[])
 language plpgsql
 as $$
 declare
@@ -219,11 +219,11 @@ begin
        set state = 'withdrawn',
            reason = v_trouble
      where a.approval_id = v_approval.approval_id;
-    told := told || (v_approval.execution_id, 'approval_withdrawn', v_approval.step_number,
+    entries := entries || (v_approval.execution_id, 'approval_withdrawn', v_approval.step_number,
       jsonb_build_object(
         'approval_id', v_approval.approval_id,
         'plan_hash', v_approval.plan_hash,
-        'reason', v_trouble))::tenure.execution_told;
+        'reason', v_trouble))::tenure.chain_entry;
   end loop;
 end
 $$;

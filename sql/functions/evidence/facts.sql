@@ -151,7 +151,7 @@ $$;
 
 -- The runs of a step's job before p_run that no chained event states yet: snoozed, released, or overtaken by
 -- the next run.
-create or replace function tenure.runs_untold(
+create or replace function tenure.runs_not_chained(
   p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) returns jsonb
 language sql stable
 as $$

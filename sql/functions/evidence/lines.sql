@@ -31,7 +31,7 @@ $$;
 
 -- True when the chained events state a run. For the job that a step runs now they do once an event after the
 -- one that named the job has this run or a later one; starts and progress do not say how a run ended.
-create or replace function tenure.run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer)
+create or replace function tenure.is_run_chained(p_step tenure.step_rows, p_job_id uuid, p_run integer)
 returns boolean
 language sql stable
 as $$
@@ -149,7 +149,7 @@ as $$
            'result', r.result::text, 'result_ref', r.result_ref))
     from tenure.step_runs_of(p_execution.execution_id) r
     join tenure.step_rows s on s.execution_id = r.execution_id and s.step_number = r.step_number
-   where tenure.run_told(s, r.job_id, r.run)
+   where tenure.is_run_chained(s, r.job_id, r.run)
 $$;
 
 -- The lines of the evidence of one execution, unsigned, in order. Times are in UTC, whatever the time zone of

@@ -81,10 +81,10 @@ begin
       'rule', p_execution.rule,
       'plan_hash', p_execution.plan_hash,
       'auto_approved', true,
-      'reason', v_approval.reason))::tenure.execution_told,
+      'reason', v_approval.reason))::tenure.chain_entry,
     (v_id, 'execution_approved', null,
-      jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.execution_told]);
-  perform tenure.executions_begin(p_now, p_actor, array[v_id]);
+      jsonb_build_object('from', 'pending', 'to', 'approved'))::tenure.chain_entry]);
+  perform tenure.executions_try_start(p_now, p_actor, array[v_id]);
 end
 $$;
 
@@ -103,8 +103,8 @@ begin
   perform tenure.chain_append(p_now, p_actor, array[
     (v_id, 'approval_requested', null,
       tenure.approval_request_data(v_approval, p_execution)
-        || jsonb_build_object('from', 'pending', 'to', 'awaiting_approval'))::tenure.execution_told]);
-  perform tenure.executions_schedule(p_now, array[v_id]);
+        || jsonb_build_object('from', 'pending', 'to', 'awaiting_approval'))::tenure.chain_entry]);
+  perform tenure.executions_set_due(p_now, array[v_id]);
 end
 $$;
 

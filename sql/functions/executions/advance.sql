@@ -1,12 +1,12 @@
 -- Advancing executions from steps that have ended: what stops, what is skipped, what is dispatched next. Lock
--- order and join order: see follow.sql.
+-- order and join order: see end.sql.
 
 -- Goes on from steps that have ended or are unknown: stops or skips what cannot follow, dispatches what can,
 -- hands their locks over, and ends executions with no open step. The caller has locked the executions and the
 -- targets, has written the states of these steps, and passes one chain entry for each.
 create or replace function tenure.executions_advance(
   p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[],
-  p_told tenure.execution_told[]) returns void
+  p_entries tenure.chain_entry[]) returns void
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -18,7 +18,7 @@ declare
   v_execs   uuid[] := p_execs;
   v_numbers integer[] := p_numbers;
   v_states  text[] := p_states;
-  v_told    tenure.execution_told[] := coalesce(p_told, '{}');
+  v_entries    tenure.chain_entry[] := coalesce(p_entries, '{}');
   v_freed   record;
   v_ready   record;
   v_hand    record;
@@ -26,8 +26,8 @@ declare
   v_turns   integer := 0;
 begin
   while cardinality(v_execs) > 0 loop
-    v_ready := tenure.steps_over(p_now, v_execs, v_numbers, v_states, v_told);
-    v_told := v_ready.told;
+    v_ready := tenure.steps_find_next(p_now, v_execs, v_numbers, v_states, v_entries);
+    v_entries := v_ready.entries;
     v_stop := v_stop || v_ready.stopped;
     -- The locks of ended steps are freed. Steps that wait for one come before those that follow here.
     with gone as (
@@ -48,10 +48,10 @@ begin
            array_agg(g.target order by g.tenant_id, g.target) as targets,
            (select array_agg((
                      g.execution_id, 'section_left', null,
-                     jsonb_build_object('section', g.section, 'target', g.target))::tenure.execution_told
+                     jsonb_build_object('section', g.section, 'target', g.target))::tenure.chain_entry
                      order by g.execution_id, g.section)
               from gone g
-             where g.section is not null) as told
+             where g.section is not null) as entries
       into v_freed
       from (select distinct g.tenant_id, g.target from gone g) g
      -- One probe for a waiting step, never a join with all of them.
@@ -61,10 +61,10 @@ begin
         where w.tenant_id = g.tenant_id
           and w.target = g.target
         limit 1);
-    v_told := v_told || v_freed.told;
+    v_entries := v_entries || v_freed.entries;
     if 'failed' = any (v_states) or 'cancelled' = any (v_states) then
       -- Sections whose last steps were skipped or never approved, with none of them running.
-      v_told := v_told || tenure.sections_leave(v_execs);
+      v_entries := v_entries || tenure.sections_release(v_execs);
     end if;
     v_execs := '{}'; v_numbers := '{}';
     -- Where one waiting step after the other is refused, the rest is left to the next tick.
@@ -74,14 +74,15 @@ begin
       v_freed.targets := null;
     end if;
     for v_at in 1 .. coalesce(cardinality(v_freed.targets), 0) loop
-      v_hand := tenure.lock_hand_over(p_now, p_actor, v_freed.tenants[v_at], v_freed.targets[v_at], v_told);
-      v_told := v_hand.told;
+      v_hand := tenure.lock_hand_over(
+        p_now, p_actor, v_freed.tenants[v_at], v_freed.targets[v_at], v_entries);
+      v_entries := v_hand.entries;
       v_execs := v_execs || v_hand.refused_execs;
       v_numbers := v_numbers || v_hand.refused_numbers;
     end loop;
     if cardinality(v_ready.execs) > 0 then
-      v_hand := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, true, v_told);
-      v_told := v_hand.told;
+      v_hand := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, true, v_entries);
+      v_entries := v_hand.entries;
       v_execs := v_execs || v_hand.refused_execs;
       v_numbers := v_numbers || v_hand.refused_numbers;
     end if;
@@ -91,9 +92,9 @@ begin
   -- entry of a chain is older than the one before it.
   p_now := greatest(p_now, tenure.now());
   perform tenure.chain_append(p_now, p_actor,
-    tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_told)));
+    tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_entries)));
   if cardinality(v_stop) > 0 then
-    perform tenure.jobs_withdraw(p_now, p_actor, v_stop);
+    perform tenure.step_jobs_withdraw(p_now, p_actor, v_stop);
   end if;
 end
 $$;
@@ -101,9 +102,9 @@ $$;
 -- Finds the steps that may follow ended ones: those whose last need was among them. The function that
 -- dispatches them sets their needs_left. After a failure the execution stops (the answer names it in
 -- stopped), or goes on without the steps that need the failed one.
-create or replace function tenure.steps_over(
+create or replace function tenure.steps_find_next(
   p_now timestamptz, p_execs uuid[], p_numbers integer[], p_states text[],
-  inout told tenure.execution_told[], out execs uuid[], out numbers integer[], out stopped uuid[])
+  inout entries tenure.chain_entry[], out execs uuid[], out numbers integer[], out stopped uuid[])
 language plpgsql
 as $$
 declare
@@ -163,7 +164,7 @@ begin
               from tenure.step_states s
              where s.execution_id = any (stopped)
                and s.state in ('waiting', 'blocked', 'awaiting_approval')) x;
-    told := told
+    entries := entries
       || tenure.steps_skip(p_now, v_skipped.execs, v_skipped.numbers, 'A step before it failed.');
   end if;
 
@@ -210,14 +211,14 @@ $$;
 -- Skips steps that have not begun, and withdraws their approvals. Answers the chain entries for the caller to
 -- append; appending them counts the steps.
 create or replace function tenure.steps_skip(
-  p_now timestamptz, p_execs uuid[], p_numbers integer[], p_reason text) returns tenure.execution_told[]
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], p_reason text) returns tenure.chain_entry[]
 language plpgsql
 set jit = off
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_told tenure.execution_told[];
+  v_entries tenure.chain_entry[];
 begin
   perform tenure.lock_queue_leave(p_execs, p_numbers);
   with gone as (
@@ -254,11 +255,11 @@ begin
   select coalesce(
            array_agg((
              g.execution_id, 'step_skipped', g.step_number,
-             jsonb_build_object('reason', p_reason, 'ended_at', g.ended_at))::tenure.execution_told
+             jsonb_build_object('reason', p_reason, 'ended_at', g.ended_at))::tenure.chain_entry
              order by g.execution_id, g.step_number),
            '{}')
-    into v_told
+    into v_entries
     from gone g;
-  return v_told;
+  return v_entries;
 end
 $$;

@@ -17,7 +17,7 @@ begin
     update tenure.execution_states e set mode = 'background' where e.execution_id = p_execution_id;
     perform tenure.chain_append(tenure.now(), v_caller.principal, array[(
       p_execution_id, 'execution_backgrounded', null,
-      jsonb_build_object('from', 'immediate', 'to', 'background'))::tenure.execution_told]);
+      jsonb_build_object('from', 'immediate', 'to', 'background'))::tenure.chain_entry]);
     v_exec.mode := 'background';
   end if;
   return jsonb_build_object('execution_id', p_execution_id, 'state', v_exec.state, 'mode', v_exec.mode);

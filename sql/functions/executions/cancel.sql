@@ -29,7 +29,7 @@ begin
     perform tenure.execution_stop(v_now, v_caller.principal, p_execution_id, 'cancelled', 'cancelled',
       p_reason, nullif(p_on_behalf_of, ''));
   elsif v_exec.state in ('pending', 'awaiting_approval', 'approved') then
-    perform tenure.execution_call_off(v_now, v_caller.principal, p_execution_id, 'cancelled', p_reason,
+    perform tenure.execution_end_unstarted(v_now, v_caller.principal, p_execution_id, 'cancelled', p_reason,
       nullif(p_on_behalf_of, ''));
   end if;
   return (
@@ -71,14 +71,14 @@ begin
         else 'It is over; see its timeline.'
       end);
   end if;
-  perform tenure.execution_call_off(v_now, v_caller.principal, p_execution_id, 'withdrawn', p_reason);
+  perform tenure.execution_end_unstarted(v_now, v_caller.principal, p_execution_id, 'withdrawn', p_reason);
   return jsonb_build_object('execution_id', p_execution_id, 'state', 'cancelled', 'reason_code', 'withdrawn');
 end
 $$;
 
 -- Ends an execution that has not started, as cancelled or rejected. It has no locks and no jobs yet. The
 -- caller has locked it.
-create or replace function tenure.execution_call_off(
+create or replace function tenure.execution_end_unstarted(
   p_now timestamptz, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text,
   p_on_behalf_of text default null) returns void
 language plpgsql
@@ -87,7 +87,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_told tenure.execution_told[];
+  v_entries tenure.chain_entry[];
   v_from text;
   v_to   text := case p_reason_code when 'rejected' then 'rejected' else 'cancelled' end;
 begin
@@ -100,7 +100,7 @@ begin
          reason = p_reason
    where a.execution_id = p_execution_id
      and (a.state = 'pending' or (a.state = 'approved' and a.consumed_at is null));
-  v_told := tenure.steps_skip(p_now,
+  v_entries := tenure.steps_skip(p_now,
     array(
       select s.execution_id
         from tenure.steps s
@@ -114,8 +114,8 @@ begin
     p_reason);
   -- One chain entry for all of its steps: none of them has an entry of its own.
   update tenure.execution_states e
-     set steps_open = e.steps_open - cardinality(v_told),
-         steps_skipped = e.steps_skipped + cardinality(v_told)
+     set steps_open = e.steps_open - cardinality(v_entries),
+         steps_skipped = e.steps_skipped + cardinality(v_entries)
    where e.execution_id = p_execution_id;
   perform tenure.execution_become(p_now, p_actor, p_execution_id, v_to, p_reason_code, p_reason);
   perform tenure.chain_append(p_now, p_actor, array[(
@@ -125,7 +125,7 @@ begin
       'to', v_to,
       'reason_code', p_reason_code,
       'reason', p_reason,
-      'skipped', cardinality(v_told))
-    || jsonb_strip_nulls(jsonb_build_object('on_behalf_of', p_on_behalf_of)))::tenure.execution_told]);
+      'skipped', cardinality(v_entries))
+    || jsonb_strip_nulls(jsonb_build_object('on_behalf_of', p_on_behalf_of)))::tenure.chain_entry]);
 end
 $$;

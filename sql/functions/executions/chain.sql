@@ -4,7 +4,7 @@
 -- locked the executions. An entry about a step is counted in its execution here, and nowhere else. Answers
 -- the executions with no open step left.
 create or replace function tenure.chain_append(
-  p_now timestamptz, p_actor text, p_told tenure.execution_told[]) returns uuid[]
+  p_now timestamptz, p_actor text, p_entries tenure.chain_entry[]) returns uuid[]
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -18,7 +18,7 @@ declare
   v_epoch integer := (select i.epoch from tenure.installation i);
   v_over  uuid[];
 begin
-  if p_told is null or cardinality(p_told) = 0 then
+  if p_entries is null or cardinality(p_entries) = 0 then
     return '{}';
   end if;
   with numbered as (
@@ -40,7 +40,7 @@ begin
       from (select t.*,
                    lag(t.execution_id) over (order by t.execution_id, t.n)
                      is distinct from t.execution_id as first
-              from unnest(p_told) with ordinality t (execution_id, kind, step_number, data, n)) t
+              from unnest(p_entries) with ordinality t (execution_id, kind, step_number, data, n)) t
       -- Looked up once, for the first of its entries: a running execution has many row versions.
       left join lateral (
         select e.ctid as place, e.tenant_id, e.chain_hash, e.chain_length
@@ -65,7 +65,7 @@ begin
   ), kept as (
     insert into tenure.execution_events (execution_id, seq, tenant_id, at, kind, step_number, body, hash)
     select l.execution_id, l.seq, l.tenant_id, p_now, l.kind, l.step_number, l.body, l.hash from linked l
-  ), told as (
+  ), emitted as (
     insert into tenure.events (epoch, at, tenant_id, kind, actor, subject, data)
     select v_epoch, p_now, l.tenant_id, overlay(l.kind placing '.' from strpos(l.kind, '_') for 1), p_actor,
            l.execution_id::text,

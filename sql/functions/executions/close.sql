@@ -40,7 +40,7 @@ begin
      where d.execution_id = p_execution_id and d.tenant_id = v_caller.tenant_id;
     perform tenure.chain_append(v_now, v_caller.principal, array[(
       p_execution_id, 'execution_closed', null,
-      jsonb_build_object('reason', p_reason))::tenure.execution_told]);
+      jsonb_build_object('reason', p_reason))::tenure.chain_entry]);
   end if;
   return jsonb_build_object(
     'execution_id', p_execution_id,

@@ -7,7 +7,7 @@
 -- p_granted: the lock may be taken at once. p_begun: the executions are already running.
 create or replace function tenure.steps_dispatch(
   p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean,
-  inout told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+  inout entries tenure.chain_entry[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -41,8 +41,8 @@ begin
       offset 0) s;
   -- Steps that need an approval of their own and have none yet.
   if v_is.ask then
-    v_go := tenure.steps_ask(p_now, p_execs, p_numbers, told);
-    told := v_go.told;
+    v_go := tenure.step_approvals_request(p_now, p_execs, p_numbers, entries);
+    entries := v_go.entries;
     v_execs := v_go.execs;
     v_numbers := v_go.numbers;
   end if;
@@ -51,8 +51,8 @@ begin
   end if;
 
   if v_is.section and not p_granted then
-    v_in := tenure.sections_go_on(p_now, v_execs, v_numbers, told);
-    told := v_in.told;
+    v_in := tenure.sections_continue(p_now, v_execs, v_numbers, entries);
+    entries := v_in.entries;
     v_execs := v_in.execs;
     v_numbers := v_in.numbers;
     v_inner := v_in.inner_execs;
@@ -61,16 +61,16 @@ begin
     refused_numbers := v_in.lost_numbers;
   end if;
   if v_is.lock and cardinality(v_execs) > 0 then
-    v_go := tenure.steps_lock(p_now, v_execs, v_numbers, p_granted, told);
-    told := v_go.told;
+    v_go := tenure.steps_lock(p_now, v_execs, v_numbers, p_granted, entries);
+    entries := v_go.entries;
     v_execs := v_go.execs;
     v_numbers := v_go.numbers;
   end if;
   if not p_begun and cardinality(v_execs) > 0 then
-    told := told || tenure.executions_start(p_now, p_actor, v_execs);
+    entries := entries || tenure.executions_start(p_now, p_actor, v_execs);
   end if;
   if v_is.section then
-    told := told || tenure.sections_entered(v_execs, v_numbers);
+    entries := entries || tenure.section_enter_entries(v_execs, v_numbers);
     v_execs := v_execs || v_inner;
     v_numbers := v_numbers || v_inner_n;
   end if;
@@ -79,14 +79,14 @@ begin
   end if;
 
   if v_is.ask then
-    told := told || tenure.step_approvals_consume(p_now, v_execs, v_numbers);
+    entries := entries || tenure.step_approvals_consume(p_now, v_execs, v_numbers);
   end if;
   if v_is.of_one_tenant then
     v_made := tenure.steps_enqueue(p_now, v_is.tenant_id, v_execs, v_numbers);
   else
     v_made := tenure.steps_enqueue_by_tenant(p_now, v_execs, v_numbers);
   end if;
-  told := told || v_made.told;
+  entries := entries || v_made.entries;
   refused_execs := refused_execs || v_made.refused_execs;
   refused_numbers := refused_numbers || v_made.refused_numbers;
 end
@@ -95,7 +95,7 @@ $$;
 -- Starts approved executions and consumes their approvals in the same transaction. Returns the events to
 -- append. An execution without an approval to consume is refused by the trigger of its table.
 create or replace function tenure.executions_start(p_now timestamptz, p_actor text, p_execs uuid[])
-returns tenure.execution_told[]
+returns tenure.chain_entry[]
 language plpgsql
 as $$
 declare
@@ -125,16 +125,16 @@ begin
   )
   select array_agg(u.consumed_at order by u.execution_id) as times,
          array_agg(u.execution_id order by u.execution_id) as ids,
-         array_agg(x.told order by u.execution_id, x.place) as told
+         array_agg(x.entries order by u.execution_id, x.place) as entries
     into v_used
     from used u
     cross join lateral (values
       (1, (u.execution_id, 'execution_started', null, jsonb_build_object(
         'approval_id', u.approval_id,
-        'started_at', u.consumed_at))::tenure.execution_told),
+        'started_at', u.consumed_at))::tenure.chain_entry),
       (2, (u.execution_id, 'execution_running', null, jsonb_build_object(
         'from', 'approved',
-        'to', 'running'))::tenure.execution_told)) x (place, told);
+        'to', 'running'))::tenure.chain_entry)) x (place, entries);
   update tenure.execution_states e
      set state = 'running',
          last_state = e.state,
@@ -153,17 +153,17 @@ begin
         left join unnest(v_used.ids, v_used.times) u (id, at) on u.id = x.execution_id
        where x.execution_id = any (v_ids)) t
    where e.ctid = t.place;
-  return v_used.told;
+  return v_used.entries;
 end
 $$;
 
 -- Consumes the approvals of single steps that are dispatched. Returns the events to append.
 create or replace function tenure.step_approvals_consume(
-  p_now timestamptz, p_execs uuid[], p_numbers integer[]) returns tenure.execution_told[]
+  p_now timestamptz, p_execs uuid[], p_numbers integer[]) returns tenure.chain_entry[]
 language plpgsql
 as $$
 declare
-  v_told tenure.execution_told[];
+  v_entries tenure.chain_entry[];
 begin
   with used as (
     update tenure.approvals a
@@ -182,9 +182,9 @@ begin
   )
   select coalesce(array_agg((u.execution_id, 'approval_consumed', u.step_number,
            jsonb_build_object('approval_id', u.approval_id, 'consumed_at', u.consumed_at)
-           )::tenure.execution_told order by u.execution_id, u.step_number), '{}')
-    into v_told
+           )::tenure.chain_entry order by u.execution_id, u.step_number), '{}')
+    into v_entries
     from used u;
-  return v_told;
+  return v_entries;
 end
 $$;

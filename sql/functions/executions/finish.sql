@@ -1,9 +1,9 @@
--- The end of executions whose steps have all ended. Lock order and join order: see follow.sql.
+-- The end of executions whose steps have all ended. Lock order and join order: see end.sql.
 
 -- Ends executions with no open step; their end state follows from their steps. Failed and partially failed
 -- ones leave a dead letter. Answers the chain entries for the caller to append.
 create or replace function tenure.executions_finish(p_now timestamptz, p_actor text, p_ids uuid[])
-returns tenure.execution_told[]
+returns tenure.chain_entry[]
 language plpgsql
 as $$
 declare
@@ -83,14 +83,14 @@ begin
              'succeeded', o.steps_succeeded,
              'failed', o.steps_failed,
              'skipped', o.steps_skipped,
-             'cancelled', o.steps_cancelled))::tenure.execution_told order by o.execution_id) as told,
+             'cancelled', o.steps_cancelled))::tenure.chain_entry order by o.execution_id) as entries,
          array_agg(o.execution_id) filter (where o.state in ('failed', 'partially_failed')) as failed
     into v_ended
     from over o;
   if v_ended.failed is not null then
     perform tenure.execution_dead_letters_write(v_ended.failed);
   end if;
-  return coalesce(v_ended.told, '{}');
+  return coalesce(v_ended.entries, '{}');
 end
 $$;
 

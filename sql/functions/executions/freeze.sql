@@ -63,7 +63,7 @@ begin
     perform tenure.emit(v_now, v_caller.tenant_id, 'execution.unfrozen', v_caller.principal, null, null,
       jsonb_build_object('reason', p_reason));
     -- Executions locked by another transaction are skipped: that transaction is about to read the freeze
-    -- itself, or they come due again within a minute (tenure.executions_schedule).
+    -- itself, or they come due again within a minute (tenure.executions_set_due).
     update tenure.execution_states e
        set next_at = v_now
      where e.execution_id in (

@@ -46,7 +46,7 @@ begin
       'registrations', tenure.plan_registrations(p_caller.tenant_id, v_new.plan)))
     || jsonb_build_object(
       'record', tenure.submission_record(v_row, v_new.plan, p_submission.plan_text))
-    )::tenure.execution_told]);
+    )::tenure.chain_entry]);
   return v_row;
 end
 $$;

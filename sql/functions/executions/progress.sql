@@ -9,20 +9,20 @@ language plpgsql
 as $$
 declare
   v_step record;
-  v_told bigint;
+  v_entries bigint;
 begin
   select s.execution_id, s.step_number into v_step from tenure.step_states s where s.job_id = p_job_id;
   if not found then
     return;
   end if;
   select count(*)
-    into v_told
+    into v_entries
     from (select from tenure.execution_events v
            where v.execution_id = v_step.execution_id
              and v.step_number = v_step.step_number
              and v.kind = 'step_progress'
            limit tenure.limit_of('step_progress_lines_max')) v;
-  if v_told >= tenure.limit_of('step_progress_lines_max') then
+  if v_entries >= tenure.limit_of('step_progress_lines_max') then
     return;
   end if;
   perform from tenure.execution_states e
@@ -31,7 +31,7 @@ begin
   if found then
     perform tenure.starts_follow(p_now, array[p_job_id], 'all');
     perform tenure.chain_append(greatest(p_now, tenure.now()), p_actor, array[(
-      v_step.execution_id, 'step_progress', v_step.step_number, p_progress)::tenure.execution_told]);
+      v_step.execution_id, 'step_progress', v_step.step_number, p_progress)::tenure.chain_entry]);
   end if;
 end
 $$;

@@ -37,9 +37,9 @@ begin
         p_execution_id,
         case p_verdict when 'succeeded' then 'step_completed' else 'step_failed' end,
         v_step.step_number,
-        jsonb_build_object('by_verdict', true))::tenure.execution_told]);
+        jsonb_build_object('by_verdict', true))::tenure.chain_entry]);
   end if;
-  perform tenure.executions_schedule(v_now, array[p_execution_id]);
+  perform tenure.executions_set_due(v_now, array[p_execution_id]);
   return (
     select jsonb_build_object(
              'execution_id', e.execution_id,
@@ -108,7 +108,7 @@ begin
       'Say whether the step succeeded or failed.');
   end if;
   -- Locks the targets of the steps that may follow, too.
-  if p_verdict.verdict <> 'retry' and not tenure.executions_hold(array[v_id], array[v_step.job_id]) then
+  if p_verdict.verdict <> 'retry' and not tenure.executions_lock_rows(array[v_id], array[v_step.job_id]) then
     perform tenure.refuse('busy_try_again',
       'Somebody is busy with a target of the step, or of one that follows it.',
       'A transaction that takes or frees a lock there has not ended.',
@@ -167,7 +167,7 @@ begin
       'on_behalf_of', p_verdict.on_behalf_of,
       'auth_makers', nullif(tenure.auth_makers(p_caller), '{}'),
       'result_bytes', octet_length(p_verdict.result::text),
-      'result_hash', tenure.text_hash(p_verdict.result::text))))::tenure.execution_told]);
+      'result_hash', tenure.text_hash(p_verdict.result::text))))::tenure.chain_entry]);
 end
 $$;
 
@@ -182,7 +182,7 @@ begin
    where l.execution_id = p_step.execution_id
      and l.step_number = p_step.step_number
      and l.section is null;
-  perform tenure.steps_go_on(p_now, p_actor, p_step.execution_id, array[p_step.step_number],
+  perform tenure.steps_dispatch_held(p_now, p_actor, p_step.execution_id, array[p_step.step_number],
     found or p_step.lock_target is null);
   -- The step may wait for an approval now: then its target is free for others.
   if p_step.lock_target is not null

@@ -53,7 +53,7 @@ begin
   perform tenure.chain_append(v_now, v_caller.principal, array[(
     p_execution_id, 'execution_retried', null,
     jsonb_build_object(
-      'as', v_new.execution_id, 'mode', p_mode, 'reason', p_reason))::tenure.execution_told]);
+      'as', v_new.execution_id, 'mode', p_mode, 'reason', p_reason))::tenure.chain_entry]);
   v_new := tenure.execution_admit(v_now, v_caller.principal, v_new.execution_id);
   return tenure.submission_shown(v_new, false, false, null)
     || jsonb_build_object('retry_of', p_execution_id, 'carried', v_new.steps_succeeded);
@@ -169,6 +169,6 @@ begin
         select coalesce(jsonb_agg(s.step_id order by s.step_number), '[]')
           from tenure.step_rows s
          where s.execution_id = p_to
-           and s.carried_from is not null)))::tenure.execution_told]);
+           and s.carried_from is not null)))::tenure.chain_entry]);
 end
 $$;

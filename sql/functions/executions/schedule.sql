@@ -1,7 +1,7 @@
 -- When an execution is due again (next_at), and for how long its clock stood still.
 
 -- Sets when the tick has to look at executions again. The caller holds them.
-create or replace function tenure.executions_schedule(p_now timestamptz, p_ids uuid[]) returns void
+create or replace function tenure.executions_set_due(p_now timestamptz, p_ids uuid[]) returns void
 language plpgsql
 set jit = off
 set enable_seqscan = off

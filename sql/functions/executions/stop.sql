@@ -11,7 +11,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_told tenure.execution_told[];
+  v_entries tenure.chain_entry[];
 begin
   p_now := greatest(p_now, tenure.now());
   update tenure.execution_states e
@@ -21,15 +21,15 @@ begin
          reason = p_reason,
          next_at = p_now + interval '2 seconds'
    where e.execution_id = p_execution_id;
-  v_told := array[(
+  v_entries := array[(
     p_execution_id,
     case p_stopping when 'timed_out' then 'execution_timed_out' else 'execution_stopping' end,
     null,
     jsonb_strip_nulls(jsonb_build_object(
       'reason_code', p_reason_code,
       'reason', p_reason,
-      'on_behalf_of', p_on_behalf_of)))::tenure.execution_told];
-  v_told := v_told || tenure.steps_skip(p_now,
+      'on_behalf_of', p_on_behalf_of)))::tenure.chain_entry];
+  v_entries := v_entries || tenure.steps_skip(p_now,
     array(
       select s.execution_id
         from tenure.step_states s
@@ -43,9 +43,9 @@ begin
          and s.state in ('waiting', 'blocked', 'awaiting_approval')
        order by s.step_number),
     p_reason);
-  v_told := v_told || tenure.sections_leave(array[p_execution_id]);
+  v_entries := v_entries || tenure.sections_release(array[p_execution_id]);
   perform tenure.chain_append(p_now, p_actor,
-    tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_told)));
+    tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_entries)));
   perform tenure.step_jobs_stop(p_now, p_actor, p_execution_id, p_reason);
 end
 $$;
@@ -57,7 +57,7 @@ create or replace function tenure.step_jobs_stop(
 language plpgsql
 as $$
 begin
-  perform tenure.jobs_take_back(p_now, p_actor, array[p_execution_id],
+  perform tenure.step_jobs_take_back(p_now, p_actor, array[p_execution_id],
     coalesce(p_reason, 'Its execution stops.'));
   with asked as (
     update tenure.active a
@@ -86,18 +86,19 @@ end
 $$;
 
 -- Takes back jobs that have not begun, of executions that stop after a failure. Running jobs may end.
-create or replace function tenure.jobs_withdraw(p_now timestamptz, p_actor text, p_ids uuid[]) returns void
+create or replace function tenure.step_jobs_withdraw(p_now timestamptz, p_actor text, p_ids uuid[])
+returns void
 language plpgsql
 as $$
 begin
-  perform tenure.jobs_take_back(p_now, p_actor, p_ids, 'A step of its execution failed.');
+  perform tenure.step_jobs_take_back(p_now, p_actor, p_ids, 'A step of its execution failed.');
 end
 $$;
 
 -- Cancels the jobs of executions that have not begun, all in one call, so that the follow-up runs once. Jobs
 -- that a worker holds without having started them are taken away and can no longer be started. A job that is
 -- being claimed or started at this moment runs.
-create or replace function tenure.jobs_take_back(
+create or replace function tenure.step_jobs_take_back(
   p_now timestamptz, p_actor text, p_ids uuid[], p_reason text) returns void
 language plpgsql
 set enable_seqscan = off

@@ -40,7 +40,7 @@ begin
       (select p.plan_snapshot from tenure.plans p where p.execution_id = v_old.execution_id),
       p_submission.plan)
   end;
-  perform tenure.execution_call_off(p_now, p_caller.principal, v_old.execution_id, 'superseded',
+  perform tenure.execution_end_unstarted(p_now, p_caller.principal, v_old.execution_id, 'superseded',
     format('A new plan, %s, takes its place.', p_submission.plan_hash));
 end
 $$;

@@ -3,7 +3,7 @@
 
 -- Does what is due for one execution, and returns the name of its count in tenure.execution_tick. The caller
 -- holds the execution.
-create or replace function tenure.execution_look(p_now timestamptz, p_execution_id uuid) returns text
+create or replace function tenure.execution_handle_due(p_now timestamptz, p_execution_id uuid) returns text
 language plpgsql
 as $$
 declare
@@ -25,7 +25,7 @@ begin
         where a.execution_id = v_exec.execution_id
           and a.state = 'pending'
           and a.expires_at <= v_exec.start_before) then
-    perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed',
+    perform tenure.execution_end_unstarted(p_now, 'policy', v_exec.execution_id, 'window_passed',
       format('It had to start before %s.', v_exec.start_before));
     return v_did;
   end if;
@@ -49,7 +49,7 @@ begin
       returning a.* into v_approval;
       -- The expiry of an earlier one stopped the execution and withdrew this approval with it.
       continue when not found;
-      perform tenure.approval_act(p_now, 'policy', v_approval, v_approval.reason);
+      perform tenure.approval_apply(p_now, 'policy', v_approval, v_approval.reason);
       v_did := 'expired';
       exit when exists (
         select
@@ -66,13 +66,13 @@ begin
         v_exec.execution_id, 'approval_escalated', v_approval.step_number, jsonb_build_object(
           'approval_id', v_approval.approval_id,
           'roles', v_approval.roles,
-          'expires_at', v_approval.expires_at))::tenure.execution_told]);
+          'expires_at', v_approval.expires_at))::tenure.chain_entry]);
       v_did := 'escalated';
     end if;
   end loop;
   select e.* into v_exec from tenure.execution_rows e where e.execution_id = v_exec.execution_id;
   if v_exec.state = 'approved' then
-    perform tenure.executions_begin(p_now, 'policy', array[v_exec.execution_id], 'skip');
+    perform tenure.executions_try_start(p_now, 'policy', array[v_exec.execution_id], 'skip');
     v_did := case
       when exists (
         select
@@ -88,7 +88,7 @@ begin
       perform tenure.execution_stop(p_now, 'policy', v_exec.execution_id, 'timed_out', 'timed_out',
         format('It took longer than %s ms.', v_exec.timeout_ms));
     elsif v_exec.stopping = 'step_failed' then
-      perform tenure.jobs_withdraw(p_now, 'policy', array[v_exec.execution_id]);
+      perform tenure.step_jobs_withdraw(p_now, 'policy', array[v_exec.execution_id]);
     else
       perform tenure.step_jobs_stop(p_now, coalesce(v_exec.stopped_by, 'policy'), v_exec.execution_id,
         v_exec.reason);
@@ -106,7 +106,7 @@ begin
     end if;
   end if;
   -- While it waits for a decision, a timeout that has passed does not count yet: look again in a minute.
-  perform tenure.executions_schedule(p_now, array[v_exec.execution_id]);
+  perform tenure.executions_set_due(p_now, array[v_exec.execution_id]);
   update tenure.execution_states e
      set next_at = p_now + interval '1 minute'
    where e.execution_id = v_exec.execution_id
@@ -160,11 +160,11 @@ begin
        from tenure.execution_states e
       where e.execution_id = v_end.execution_id
         for no key update skip locked;
-    continue when not found or not tenure.executions_hold(
+    continue when not found or not tenure.executions_lock_rows(
       array[v_end.execution_id], array[v_end.subject::uuid]);
     begin
       if tenure.follow_up_take('step_end', v_end.tenant_id, v_end.subject) then
-        perform tenure.executions_follow(p_now, 'policy', array[v_end.subject::uuid]);
+        perform tenure.step_ends_apply(p_now, 'policy', array[v_end.subject::uuid]);
         v_done := v_done + 1;
       end if;
     exception when others then
@@ -288,7 +288,7 @@ begin
        for no key update skip locked
   loop
     begin
-      v_did := tenure.execution_look(p_now, v_id);
+      v_did := tenure.execution_handle_due(p_now, v_id);
     exception when others then
       get stacked diagnostics v_what = message_text;
       raise warning 'execution % could not be looked at: %', v_id, v_what;

@@ -98,7 +98,6 @@ begin
   if v_lane.lane is null or (v_lane.kind is null and p_tuning.strict_kinds) or v_lane.only_by_plan then
     v_lane := tenure.alike_lane(p_caller, p_like);
   end if;
-
   -- What alike_pass does for many. For a single job its statement would take longer than these expressions.
   if p_rows = 1 then
     v_text := p_payloads[1]::text;
@@ -123,7 +122,6 @@ begin
   if p_like.parent_job_id is not null then
     perform tenure.check_relatives(v_tenant, ids, hashes, array[p_like]);
   end if;
-
   unmade := case when p_keys is null then '{}' else tenure.idempotency_take(ids, hashes) end;
   v_ids := ids;
   if unmade <> '{}' then

@@ -80,7 +80,7 @@ begin
   end if;
   if v_steps is not null then
     -- Those past their deadline are not held any more.
-    perform tenure.steps_begin(v_now, v_caller.principal, v_steps);
+    perform tenure.step_starts_record(v_now, v_caller.principal, v_steps);
   end if;
 
   return query

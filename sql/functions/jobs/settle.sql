@@ -235,7 +235,7 @@ begin
     perform tenure.slots_end(p_now, p_actor, p_job_ids);
   end if;
   if v_stepped then
-    perform tenure.steps_end(p_now, p_actor, p_job_ids);
+    perform tenure.step_ends_follow(p_now, p_actor, p_job_ids);
   end if;
 end
 $$;

@@ -131,7 +131,7 @@ begin
           return next;
         end loop;
         if p_mode = 'started' then
-          perform tenure.steps_begin(v_now, v_caller.principal, v_pick.wanted);
+          perform tenure.step_starts_record(v_now, v_caller.principal, v_pick.wanted);
         end if;
       end if;
       v_claim.rows_max := v_claim.rows_max - v_got;

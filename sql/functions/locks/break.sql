@@ -68,7 +68,7 @@ begin
         'lock_key', v_lock.lock_key,
         'fence', coalesce(v_fence, v_lock.fence),
         'section', v_lock.section,
-        'reason', p_reason)))::tenure.execution_told]);
+        'reason', p_reason)))::tenure.chain_entry]);
     if v_step.state = 'running' then
       begin
         perform tenure.job_stop(v_caller, v_now, v_step.job_id, p_reason, 'force', null);

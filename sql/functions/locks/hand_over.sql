@@ -12,7 +12,7 @@ begin
   p_now := greatest(p_now, tenure.now());
   v_hand := tenure.lock_hand_over(p_now, p_actor, p_tenant_id, p_target, '{}');
   perform tenure.executions_advance(p_now, p_actor, v_hand.refused_execs, v_hand.refused_numbers,
-    array_fill('failed'::text, array[cardinality(v_hand.refused_execs)]), v_hand.told);
+    array_fill('failed'::text, array[cardinality(v_hand.refused_execs)]), v_hand.entries);
 end
 $$;
 
@@ -20,7 +20,7 @@ $$;
 -- transaction holds: the next tick hands the target over. The same happens after hand_over_steps_max steps
 -- that may not start now were sent out of the queue.
 create or replace function tenure.lock_hand_over(
-  p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout told tenure.execution_told[],
+  p_now timestamptz, p_actor text, p_tenant_id integer, p_target text, inout entries tenure.chain_entry[],
   out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 set jit = off
@@ -70,13 +70,13 @@ begin
          and q.step_number = v_next.step_number);
     select e.* into v_exec from tenure.execution_rows e where e.execution_id = v_next.execution_id;
     if v_exec.state = 'approved' and v_exec.start_before <= p_now then
-      perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed',
+      perform tenure.execution_end_unstarted(p_now, 'policy', v_exec.execution_id, 'window_passed',
         format('It had to start before %s.', v_exec.start_before));
       v_sent := v_sent + v_exec.step_count;
       continue;
     end if;
     if v_exec.state = 'approved' then
-      v_allowed := tenure.execution_allowed(p_now, v_exec);
+      v_allowed := tenure.execution_approval_stands(p_now, v_exec);
       if v_allowed = 'busy' then
         perform tenure.follow_up_note('lock_grant', array[p_tenant_id], array[p_target], p_now);
         return;
@@ -92,17 +92,17 @@ begin
        set state = 'waiting'
      where s.execution_id = v_next.execution_id
        and s.step_number = v_next.step_number;
-    if v_exec.state = 'approved' and tenure.execution_parks(p_now, v_exec) then
+    if v_exec.state = 'approved' and tenure.execution_park(p_now, v_exec) then
       -- Its other steps have left their lines with this one.
       v_sent := v_sent + v_exec.step_count;
       continue;
     end if;
     v_done := tenure.steps_dispatch(p_now, p_actor, array[v_next.execution_id], array[v_next.step_number],
-      true, v_exec.state = 'running', told);
-    told := v_done.told;
+      true, v_exec.state = 'running', entries);
+    entries := v_done.entries;
     if v_exec.state = 'approved' then
       -- It has begun: approvals of its other steps may be due before its timeout.
-      perform tenure.executions_schedule(p_now, array[v_next.execution_id]);
+      perform tenure.executions_set_due(p_now, array[v_next.execution_id]);
     end if;
     refused_execs := refused_execs || v_done.refused_execs;
     refused_numbers := refused_numbers || v_done.refused_numbers;

@@ -28,7 +28,7 @@ $$;
 -- Reads locks from their parts, each once, and locks the rows of their targets in the order that every
 -- transaction uses. A part named twice counts once. Refuses a target named together with an action at it, and
 -- a target that another transaction holds for more than two seconds.
-create or replace function tenure.locks_hold(p_tenant_id integer, p_parts text[])
+create or replace function tenure.locks_lock_rows(p_tenant_id integer, p_parts text[])
 returns table (part text, target text, action text, place bigint)
 language plpgsql
 set lock_timeout = '2s'
@@ -102,7 +102,7 @@ begin
     perform tenure.check_name('reason', p_reason);
   end if;
   perform tenure.case_rules_keep(v_caller.tenant_id);
-  for v_lock in select l.* from tenure.locks_hold(v_caller.tenant_id, p_parts) l loop
+  for v_lock in select l.* from tenure.locks_lock_rows(v_caller.tenant_id, p_parts) l loop
     -- Read after the wait for the targets: the time of a lock begins when it is held.
     v_now := coalesce(v_now, tenure.now());
     delete from tenure.locks l
@@ -193,7 +193,7 @@ begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_number('The seconds', p_seconds, 1, tenure.limit_of('lease_seconds_max'));
   perform tenure.check_fences(p_parts, p_fences);
-  for v_lock in select l.* from tenure.locks_hold(v_caller.tenant_id, p_parts) l loop
+  for v_lock in select l.* from tenure.locks_lock_rows(v_caller.tenant_id, p_parts) l loop
     v_now := coalesce(v_now, tenure.now());
     perform tenure.check_lock(v_now, v_caller.tenant_id, v_caller.principal, v_lock.part, v_lock.target,
       v_lock.action, p_fences[v_lock.place]);
@@ -244,7 +244,7 @@ declare
 begin
   perform tenure.check_gate(v_caller.tenant_id, 'queue.job_substrate.enabled');
   perform tenure.check_fences(p_parts, p_fences);
-  for v_lock in select l.* from tenure.locks_hold(v_caller.tenant_id, p_parts) l loop
+  for v_lock in select l.* from tenure.locks_lock_rows(v_caller.tenant_id, p_parts) l loop
     v_now := coalesce(v_now, tenure.now());
     perform tenure.check_lock(v_now, v_caller.tenant_id, v_caller.principal, v_lock.part, v_lock.target,
       v_lock.action, p_fences[v_lock.place]);

@@ -2,8 +2,8 @@
 
 -- Requests the approval of single steps where it is missing. Returns the steps that need none any more, and
 -- the events to append.
-create or replace function tenure.steps_ask(
-  p_now timestamptz, p_execs uuid[], p_numbers integer[], inout told tenure.execution_told[],
+create or replace function tenure.step_approvals_request(
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], inout entries tenure.chain_entry[],
   out execs uuid[], out numbers integer[])
 language plpgsql
 as $$
@@ -16,7 +16,7 @@ declare
 begin
   execs := '{}';
   numbers := '{}';
-  told := tenure.step_approvals_withdraw(p_now, p_execs, p_numbers, told);
+  entries := tenure.step_approvals_withdraw(p_now, p_execs, p_numbers, entries);
   for v_step in
     select s.execution_id, s.step_number, s.rule, s.approval_roles, s.approval_quorum, s.approval_seconds,
            s.approval_level < 3 or exists (
@@ -49,16 +49,16 @@ begin
            needs_left = 0
      where s.execution_id = v_step.execution_id
        and s.step_number = v_step.step_number;
-    perform tenure.executions_schedule(p_now, array[v_step.execution_id]);
-    told := told || (v_step.execution_id, 'approval_requested', v_step.step_number,
-      tenure.approval_request_data(v_asked, v_row))::tenure.execution_told;
+    perform tenure.executions_set_due(p_now, array[v_step.execution_id]);
+    entries := entries || (v_step.execution_id, 'approval_requested', v_step.step_number,
+      tenure.approval_request_data(v_asked, v_row))::tenure.chain_entry;
   end loop;
 end
 $$;
 
 -- Dispatches steps of one execution that may go now: after an approval of their own, or after a verdict. The
 -- caller holds the execution.
-create or replace function tenure.steps_go_on(
+create or replace function tenure.steps_dispatch_held(
   p_now timestamptz, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean) returns void
 language plpgsql
 as $$
@@ -68,7 +68,7 @@ declare
 begin
   select e.* into v_exec from tenure.execution_rows e where e.execution_id = p_execution_id;
   if v_exec.state = 'approved' then
-    perform tenure.executions_begin(p_now, p_actor, array[p_execution_id]);
+    perform tenure.executions_try_start(p_now, p_actor, array[p_execution_id]);
     return;
   end if;
   perform
@@ -84,6 +84,6 @@ begin
   v_done := tenure.steps_dispatch(p_now, p_actor, array_fill(p_execution_id, array[cardinality(p_numbers)]),
     p_numbers, p_granted, false, '{}');
   perform tenure.executions_advance(p_now, p_actor, v_done.refused_execs, v_done.refused_numbers,
-    array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.told);
+    array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.entries);
 end
 $$;

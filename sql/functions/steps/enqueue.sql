@@ -4,7 +4,7 @@
 -- own job is refused has failed with the code of the refusal.
 create or replace function tenure.steps_enqueue(
   p_now timestamptz, p_tenant_id integer, p_execs uuid[], p_numbers integer[],
-  out told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+  out entries tenure.chain_entry[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 as $$
 declare
@@ -16,7 +16,7 @@ declare
   v_why    text;
   v_next   text;
 begin
-  told := '{}';
+  entries := '{}';
   refused_execs := '{}';
   refused_numbers := '{}';
   v_caller.tenant_id := p_tenant_id;
@@ -30,7 +30,7 @@ begin
         'Keys that begin with "step" and an execution are for steps.',
         'Cancel that job, and retry the execution.');
     end if;
-    told := tenure.steps_set_running(p_now, p_execs, p_numbers, v_new.ids);
+    entries := tenure.steps_set_running(p_now, p_execs, p_numbers, v_new.ids);
     return;
   exception when others then
     get stacked diagnostics
@@ -46,13 +46,13 @@ begin
   if cardinality(p_execs) > 1 then
     for v_at in 1 .. cardinality(p_execs) loop
       v_one := tenure.steps_enqueue(p_now, p_tenant_id, p_execs[v_at : v_at], p_numbers[v_at : v_at]);
-      told := told || v_one.told;
+      entries := entries || v_one.entries;
       refused_execs := refused_execs || v_one.refused_execs;
       refused_numbers := refused_numbers || v_one.refused_numbers;
     end loop;
     return;
   end if;
-  told := tenure.step_refused(p_now, p_execs[1], p_numbers[1],
+  entries := tenure.step_fail_refused(p_now, p_execs[1], p_numbers[1],
     tenure.refusal(v_state, v_what, v_why, v_next) ->> 'code', v_what || ' ' || v_why);
   refused_execs := p_execs;
   refused_numbers := p_numbers;
@@ -62,14 +62,14 @@ $$;
 -- The same for steps of several tenants, tenant by tenant.
 create or replace function tenure.steps_enqueue_by_tenant(
   p_now timestamptz, p_execs uuid[], p_numbers integer[],
-  out told tenure.execution_told[], out refused_execs uuid[], out refused_numbers integer[])
+  out entries tenure.chain_entry[], out refused_execs uuid[], out refused_numbers integer[])
 language plpgsql
 as $$
 declare
   v_of   record;
   v_made record;
 begin
-  told := '{}';
+  entries := '{}';
   refused_execs := '{}';
   refused_numbers := '{}';
   for v_of in
@@ -86,7 +86,7 @@ begin
      order by s.tenant_id
   loop
     v_made := tenure.steps_enqueue(p_now, v_of.tenant_id, v_of.execs, v_of.numbers);
-    told := told || v_made.told;
+    entries := entries || v_made.entries;
     refused_execs := refused_execs || v_made.refused_execs;
     refused_numbers := refused_numbers || v_made.refused_numbers;
   end loop;
@@ -140,11 +140,11 @@ $$;
 
 -- Sets steps running, each with its job. Returns the events to append, in the order of the steps.
 create or replace function tenure.steps_set_running(
-  p_now timestamptz, p_execs uuid[], p_numbers integer[], p_job_ids uuid[]) returns tenure.execution_told[]
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], p_job_ids uuid[]) returns tenure.chain_entry[]
 language plpgsql
 as $$
 declare
-  v_told tenure.execution_told[];
+  v_entries tenure.chain_entry[];
 begin
   with made as (
     update tenure.step_states s
@@ -181,21 +181,21 @@ begin
            case
              when m.lock_target is null then jsonb_build_object('job_id', m.job_id)
              else jsonb_build_object('job_id', m.job_id, 'target', m.lock_target, 'fence', m.fence)
-           end)::tenure.execution_told)
-    into v_told
+           end)::tenure.chain_entry)
+    into v_entries
     from (select m.* from made m order by m.turn) m;
-  return v_told;
+  return v_entries;
 end
 $$;
 
 -- Fails a step whose job was refused. Returns the event to append.
-create or replace function tenure.step_refused(
+create or replace function tenure.step_fail_refused(
   p_now timestamptz, p_execution_id uuid, p_number integer, p_code text, p_message text)
-returns tenure.execution_told[]
+returns tenure.chain_entry[]
 language plpgsql
 as $$
 declare
-  v_told tenure.execution_told[];
+  v_entries tenure.chain_entry[];
 begin
   update tenure.step_states s
      set state = 'failed',
@@ -210,8 +210,8 @@ begin
       'error_code', s.error_code,
       'error_class', s.error_class,
       'error_message', left(s.error_message, 500),
-      'ended_at', s.ended_at))::tenure.execution_told]
-    into v_told;
-  return v_told;
+      'ended_at', s.ended_at))::tenure.chain_entry]
+    into v_entries;
+  return v_entries;
 end
 $$;

@@ -7,7 +7,7 @@
 -- A step that comes later never overtakes one that already waits.
 create or replace function tenure.steps_lock(
   p_now timestamptz, p_execs uuid[], p_numbers integer[], p_granted boolean,
-  inout told tenure.execution_told[], out execs uuid[], out numbers integer[])
+  inout entries tenure.chain_entry[], out execs uuid[], out numbers integer[])
 language plpgsql
 as $$
 declare
@@ -89,7 +89,7 @@ begin
   execs := coalesce(v_wait.go_execs, '{}');
   numbers := coalesce(v_wait.go_numbers, '{}');
   if v_wait.execs is not null then
-    told := told || tenure.steps_block(p_now, v_wait.execs, v_wait.numbers);
+    entries := entries || tenure.steps_block(p_now, v_wait.execs, v_wait.numbers);
   end if;
 end
 $$;
@@ -97,11 +97,11 @@ $$;
 -- Puts steps into the queues of their targets, in the order of the arrays. Returns the events to append. The
 -- caller holds the targets.
 create or replace function tenure.steps_block(p_now timestamptz, p_execs uuid[], p_numbers integer[])
-returns tenure.execution_told[]
+returns tenure.chain_entry[]
 language plpgsql
 as $$
 declare
-  v_told tenure.execution_told[];
+  v_entries tenure.chain_entry[];
 begin
   perform tenure.lock_queue_join(p_now, p_execs, p_numbers);
   with blocked as (
@@ -132,10 +132,10 @@ begin
                  from tenure.locks l
                 where l.tenant_id = b.tenant_id
                   and l.target = b.lock_target
-                limit 1))))::tenure.execution_told order by b.execution_id, b.step_number)
-    into v_told
+                limit 1))))::tenure.chain_entry order by b.execution_id, b.step_number)
+    into v_entries
     from blocked b;
   perform tenure.lock_queue_recheck(p_now, p_execs, p_numbers);
-  return v_told;
+  return v_entries;
 end
 $$;

@@ -31,8 +31,8 @@ $$;
 -- Sorts steps that are to start. Those whose section holds its target go on under its lock, each with a fence
 -- of its own (inner_*). Those whose section has lost it have failed, because others may have used the target
 -- since (lost_*). The rest take their lock like any step. The caller holds the executions and the targets.
-create or replace function tenure.sections_go_on(
-  p_now timestamptz, p_execs uuid[], p_numbers integer[], inout told tenure.execution_told[],
+create or replace function tenure.sections_continue(
+  p_now timestamptz, p_execs uuid[], p_numbers integer[], inout entries tenure.chain_entry[],
   out execs uuid[], out numbers integer[], out inner_execs uuid[], out inner_numbers integer[],
   out lost_execs uuid[], out lost_numbers integer[])
 language plpgsql
@@ -78,7 +78,7 @@ begin
       inner_execs := inner_execs || v_step.execution_id;
       inner_numbers := inner_numbers || v_step.step_number;
     elsif v_step.entered and v_step.section is not null then
-      told := told || tenure.section_lost(p_now, v_step.execution_id, v_step.step_number);
+      entries := entries || tenure.section_step_fail(p_now, v_step.execution_id, v_step.step_number);
       lost_execs := lost_execs || v_step.execution_id;
       lost_numbers := lost_numbers || v_step.step_number;
     else
@@ -90,12 +90,12 @@ end
 $$;
 
 -- Fails a step that cannot start because the lock of its section was broken. Returns its line.
-create or replace function tenure.section_lost(p_now timestamptz, p_execution_id uuid, p_number integer)
-returns tenure.execution_told[]
+create or replace function tenure.section_step_fail(p_now timestamptz, p_execution_id uuid, p_number integer)
+returns tenure.chain_entry[]
 language plpgsql
 as $$
 declare
-  v_told tenure.execution_told[];
+  v_entries tenure.chain_entry[];
 begin
   update tenure.step_states s
      set state = 'failed',
@@ -114,19 +114,19 @@ begin
       'error_code', s.error_code,
       'error_class', s.error_class,
       'error_message', left(s.error_message, 500),
-      'ended_at', s.ended_at))::tenure.execution_told]
-    into v_told;
-  return v_told;
+      'ended_at', s.ended_at))::tenure.chain_entry]
+    into v_entries;
+  return v_entries;
 end
 $$;
 
 -- The lines of sections that these steps have just entered, each with the target it locked.
-create or replace function tenure.sections_entered(p_execs uuid[], p_numbers integer[])
-returns tenure.execution_told[]
+create or replace function tenure.section_enter_entries(p_execs uuid[], p_numbers integer[])
+returns tenure.chain_entry[]
 language sql stable
 as $$
   select coalesce(array_agg((s.execution_id, 'section_entered', null,
-           jsonb_build_object('section', s.section, 'target', s.lock_target))::tenure.execution_told
+           jsonb_build_object('section', s.section, 'target', s.lock_target))::tenure.chain_entry
            order by t.turn), '{}')
     from unnest(p_execs, p_numbers) with ordinality t (e, n, turn)
     join tenure.steps s on s.execution_id = t.e and s.step_number = t.n
@@ -136,7 +136,7 @@ $$;
 -- Frees the locks of sections of these executions that are over although none of their steps has just ended:
 -- the rest was skipped, or not allowed. The next tick serves the steps that wait for them. Returns the lines.
 -- The caller holds the executions.
-create or replace function tenure.sections_leave(p_execs uuid[]) returns tenure.execution_told[]
+create or replace function tenure.sections_release(p_execs uuid[]) returns tenure.chain_entry[]
 language plpgsql
 set enable_seqscan = off
 as $$
@@ -170,12 +170,12 @@ begin
   select array_agg(g.tenant_id) as tenants,
          array_agg(g.target) as targets,
          array_agg((g.execution_id, 'section_left', null,
-           jsonb_build_object('section', g.section, 'target', g.target))::tenure.execution_told
-           order by g.execution_id, g.section) as told
+           jsonb_build_object('section', g.section, 'target', g.target))::tenure.chain_entry
+           order by g.execution_id, g.section) as entries
     into v_left
     from gone g;
   perform tenure.lock_queue_go_on(v_left.tenants, v_left.targets);
-  return coalesce(v_left.told, '{}');
+  return coalesce(v_left.entries, '{}');
 end
 $$;
 

@@ -78,7 +78,8 @@ $$;
 -- Appends that runs of steps have started, with worker, run, time and fence, in the transaction of the start.
 -- Never waits and never fails: where another transaction holds the execution, a mark stays, and the line is
 -- written by the end of the run or by the next tick.
-create or replace function tenure.steps_begin(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
+create or replace function tenure.step_starts_record(p_now timestamptz, p_actor text, p_job_ids uuid[])
+returns void
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -101,23 +102,23 @@ begin
        order by e.execution_id
          for no key update skip locked);
   end if;
-  select array_agg(b.told) filter (where b.is_held) as told,
+  select array_agg(b.entries) filter (where b.is_held) as entries,
          bool_or(b.run > 1 and b.is_held) as again,
          bool_or(not b.is_held) as left_over
     into v_begun
     from (
-      select b.run, b.told, b.execution_id = any (v_held) and not b.owed as is_held
-        from tenure.steps_begun(p_job_ids) b) b;
-  if v_begun.told is not null then
+      select b.run, b.entries, b.execution_id = any (v_held) and not b.owed as is_held
+        from tenure.step_starts_read(p_job_ids) b) b;
+  if v_begun.entries is not null then
     begin
       if v_begun.again then
         perform tenure.step_fenced(b.job_id, b.fence)
-           from tenure.steps_begun(p_job_ids) b
+           from tenure.step_starts_read(p_job_ids) b
           where b.run > 1
             and b.execution_id = any (v_held)
             and not b.owed;
       end if;
-      perform tenure.chain_append(greatest(p_now, tenure.now()), p_actor, v_begun.told);
+      perform tenure.chain_append(greatest(p_now, tenure.now()), p_actor, v_begun.entries);
     exception when others then
       -- A start never fails because its line cannot be written.
       get stacked diagnostics v_what = message_text;
@@ -135,7 +136,7 @@ begin
              'actor', p_actor,
              'fence', b.fence,
              'started_at', b.started_at))
-      from tenure.steps_begun(p_job_ids) b
+      from tenure.step_starts_read(p_job_ids) b
      where b.owed
         or b.execution_id <> all (v_held)
      order by b.job_id
@@ -148,10 +149,10 @@ $$;
 
 -- Runs of these jobs of steps that have begun, each with its line. `owed`: the end of an earlier run is not
 -- in the chain yet, and comes first.
-create or replace function tenure.steps_begun(p_job_ids uuid[])
+create or replace function tenure.step_starts_read(p_job_ids uuid[])
 returns table (
   job_id uuid, execution_id uuid, tenant_id integer, run integer, worker text, fence bigint,
-  started_at timestamptz, owed boolean, told tenure.execution_told)
+  started_at timestamptz, owed boolean, entries tenure.chain_entry)
 language sql stable
 as $$
   select s.job_id, s.execution_id, s.tenant_id, a.run, l.owner, coalesce(a.fence, s.fence), a.started_at,
@@ -163,7 +164,7 @@ as $$
               and f.tenant_id = s.tenant_id),
          (s.execution_id, 'step_started', s.step_number,
            tenure.start_line(a.run, l.owner, a.started_at, coalesce(a.fence, s.fence))
-         )::tenure.execution_told
+         )::tenure.chain_entry
     from (
       select s.job_id, s.execution_id, s.step_number, s.tenant_id, s.fence
         from tenure.step_states s
@@ -215,7 +216,7 @@ set enable_seqscan = off
 as $$
 declare
   v_start record;
-  v_told  integer := 0;
+  v_entries  integer := 0;
 begin
   for v_start in
     with gone as (
@@ -246,12 +247,12 @@ begin
     perform tenure.chain_append(greatest(p_now, tenure.now()), v_start.actor, array(
       select (s.execution_id, 'step_started', s.step_number,
                tenure.start_line(v_start.run, v_start.worker, v_start.started_at, v_start.fence)
-             )::tenure.execution_told
+             )::tenure.chain_entry
         from tenure.step_states s
        where s.job_id = v_start.job_id));
-    v_told := v_told + 1;
+    v_entries := v_entries + 1;
   end loop;
-  return v_told;
+  return v_entries;
 end
 $$;
 

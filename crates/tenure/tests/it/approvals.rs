@@ -267,8 +267,8 @@ async fn no_role_but_that_of_an_approver_decides_and_none_starts_an_execution_by
             "update tenure.plans set plan = '{}'",
             "select tenure.executions_start(now(), 'me', array(select execution_id from tenure.execution_rows))",
             "select tenure.execution_become(now(), 'me', gen_random_uuid(), 'approved', null, null)",
-            "select tenure.executions_begin(now(), 'me', '{}')",
-            "select tenure.approval_act(now(), 'me', null, null)",
+            "select tenure.executions_try_start(now(), 'me', '{}')",
+            "select tenure.approval_apply(now(), 'me', null, null)",
         ] {
             let error = try_rows(&session, by_hand, &[]).await.expect_err(by_hand);
             assert_eq!(

@@ -488,17 +488,14 @@ async fn a_kind_has_few_lanes_however_many_lengths_its_steps_have() {
         let jobs: Vec<Uuid> = get(&c, taken, &[&limit]).await;
         let sql = "select l.lease_seconds, j.lease_seconds,
                           extract(epoch from a.hold_until - a.started_at)::integer / (1 + j.renewals_max)
-                     from unnest($1::uuid[]) with ordinality t (id, n)
-                     join tenure.jobs j on j.job_id = t.id
-                     join tenure.active a on a.job_id = t.id
-                     join tenure.leases l on l.token = a.token and l.lane = a.lane
-                    order by t.n";
+                     from unnest($1::uuid[]) with ordinality t (id, n) join tenure.jobs j on j.job_id = t.id
+                     join tenure.active a on a.job_id = t.id join tenure.leases l on l.token = a.token and l.lane = a.lane order by t.n";
         let held = rows(&c, sql, &[&jobs]).await;
         held.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
     };
     assert_eq!(claim(1).await, [(15, 15, 15)]);
     assert_eq!(claim(1).await, [(110, 110, 110)]);
     assert_eq!(claim(10).await, [(70, 40, 40), (70, 70, 70), (70, 30, 30)]);
-    let lanes: i64 = get(&c, "select count(*) from tenure.lanes where kind = 'touch'", &[]).await;
-    assert_eq!(lanes, 2, "one of plain jobs, one of steps");
+    let lanes = "select count(*) from tenure.lanes where kind = 'touch'";
+    assert_eq!(get::<i64>(&c, lanes, &[]).await, 2, "one of plain jobs, one of steps");
 }

@@ -3,7 +3,7 @@
 
 -- Parks an approved execution that must not start now, because of a freeze or its window, and returns whether
 -- it did. Steps of it that stood in the line of a target leave it. The caller holds the execution.
-create or replace function tenure.execution_parks(p_now timestamptz, p_execution tenure.execution_rows)
+create or replace function tenure.execution_park(p_now timestamptz, p_execution tenure.execution_rows)
 returns boolean
 language plpgsql
 as $$
@@ -30,7 +30,7 @@ begin
     update tenure.execution_states e set parked = v_why where e.execution_id = p_execution.execution_id;
     perform tenure.chain_append(greatest(p_now, tenure.now()), 'policy', array[(
       p_execution.execution_id, 'execution_parked', null,
-      jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.execution_told]);
+      jsonb_strip_nulls(jsonb_build_object('because', v_why, 'opens_at', v_opens)))::tenure.chain_entry]);
   end if;
   -- Its blocked steps ask for their locks again when it starts.
   with unblocked as (
@@ -45,7 +45,7 @@ begin
     perform tenure.lock_queue_leave(
       array_fill(p_execution.execution_id, array[cardinality(v_line)]), v_line);
   end if;
-  perform tenure.executions_schedule(p_now, array[p_execution.execution_id]);
+  perform tenure.executions_set_due(p_now, array[p_execution.execution_id]);
   return true;
 end
 $$;
@@ -73,7 +73,7 @@ $$;
 
 -- Locks the target rows of steps that may begin. With p_patience 'wait' it waits for transactions that hold
 -- one of them and returns true; otherwise it skips those rows, and returns whether it got all.
-create or replace function tenure.targets_hold(p_ids uuid[], p_patience text) returns boolean
+create or replace function tenure.targets_lock_rows(p_ids uuid[], p_patience text) returns boolean
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -105,7 +105,7 @@ $$;
 
 -- Which of these approved executions may start now. One that is too late is called off, one that may not
 -- start yet is parked. The caller holds them.
-create or replace function tenure.executions_startable(p_now timestamptz, p_ids uuid[]) returns uuid[]
+create or replace function tenure.executions_may_start(p_now timestamptz, p_ids uuid[]) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -121,12 +121,12 @@ begin
      order by e.execution_id
   loop
     if v_exec.start_before <= p_now then
-      perform tenure.execution_call_off(p_now, 'policy', v_exec.execution_id, 'window_passed',
+      perform tenure.execution_end_unstarted(p_now, 'policy', v_exec.execution_id, 'window_passed',
         format('It had to start before %s.', v_exec.start_before));
       continue;
     end if;
-    v_allowed := tenure.execution_allowed(p_now, v_exec);
-    continue when v_allowed = 'gone' or tenure.execution_parks(p_now, v_exec);
+    v_allowed := tenure.execution_approval_stands(p_now, v_exec);
+    continue when v_allowed = 'gone' or tenure.execution_park(p_now, v_exec);
     if v_allowed = 'stands' then
       v_go := v_go || v_exec.execution_id;
     else
@@ -141,7 +141,7 @@ end
 $$;
 
 -- Begins those of these approved executions that may start now. The caller holds them.
-create or replace function tenure.executions_begin(
+create or replace function tenure.executions_try_start(
   p_now timestamptz, p_actor text, p_ids uuid[], p_patience text default 'wait') returns void
 language plpgsql
 set jit = off
@@ -149,7 +149,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_go    uuid[] := tenure.executions_startable(p_now, p_ids);
+  v_go    uuid[] := tenure.executions_may_start(p_now, p_ids);
   v_ready record;
   v_done  record;
 begin
@@ -160,7 +160,7 @@ begin
      set parked = null
    where e.execution_id = any (v_go)
      and e.parked is not null;
-  if not tenure.targets_hold(v_go, p_patience) then
+  if not tenure.targets_lock_rows(v_go, p_patience) then
     -- Another transaction holds one of the targets: try again soon.
     update tenure.execution_states e
        set next_at = p_now + interval '500 milliseconds'
@@ -170,7 +170,7 @@ begin
   -- Checked again, as of now: the wait for the targets may have been long, and what was allowed before it may
   -- not be allowed any more.
   p_now := greatest(p_now, tenure.now());
-  v_go := tenure.executions_startable(p_now, v_go);
+  v_go := tenure.executions_may_start(p_now, v_go);
   if cardinality(v_go) = 0 then
     return;
   end if;
@@ -183,7 +183,7 @@ begin
      and s.needs_left = 0;
   v_done := tenure.steps_dispatch(p_now, p_actor, v_ready.execs, v_ready.numbers, false, false, '{}');
   perform tenure.executions_advance(p_now, p_actor, v_done.refused_execs, v_done.refused_numbers,
-    array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.told);
-  perform tenure.executions_schedule(p_now, v_go);
+    array_fill('failed'::text, array[cardinality(v_done.refused_execs)]), v_done.entries);
+  perform tenure.executions_set_due(p_now, v_go);
 end
 $$;

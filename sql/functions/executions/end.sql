@@ -14,7 +14,7 @@
 
 -- Locks executions, the targets of the steps of these jobs, and the targets of the steps that may follow.
 -- Waits at most the lock timeout for another transaction; then it answers false and holds no lock.
-create or replace function tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) returns boolean
+create or replace function tenure.executions_lock_rows(p_ids uuid[], p_job_ids uuid[]) returns boolean
 language plpgsql
 set lock_timeout = '1s'
 set jit = off
@@ -93,7 +93,8 @@ $$;
 -- Follows up the ends of step jobs, in the transaction of the end. Jobs without a step are ignored. Functions
 -- that end jobs call it where lanes.stepped is true. When the executions cannot be locked, or the follow-up
 -- fails, it leaves a follow-up for the tick.
-create or replace function tenure.steps_end(p_now timestamptz, p_actor text, p_job_ids uuid[]) returns void
+create or replace function tenure.step_ends_follow(p_now timestamptz, p_actor text, p_job_ids uuid[])
+returns void
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -115,9 +116,9 @@ begin
   if v_ids is null then
     return;
   end if;
-  if tenure.executions_hold(v_ids, v_jobs) then
+  if tenure.executions_lock_rows(v_ids, v_jobs) then
     begin
-      perform tenure.executions_follow(p_now, p_actor, v_jobs);
+      perform tenure.step_ends_apply(p_now, p_actor, v_jobs);
       return;
     exception when others then
       -- The work of the job is done: its end never fails because of the follow-up, which has the error.
@@ -137,7 +138,7 @@ $$;
 
 -- Writes the ends of these jobs to their steps and advances the executions. The caller has locked the
 -- executions of all of them, and their targets.
-create or replace function tenure.executions_follow(p_now timestamptz, p_actor text, p_job_ids uuid[])
+create or replace function tenure.step_ends_apply(p_now timestamptz, p_actor text, p_job_ids uuid[])
 returns void
 language plpgsql
 set jit = off
@@ -226,7 +227,7 @@ begin
   select array_agg(d.execution_id) filter (where d.final) as execs,
          array_agg(d.step_number) filter (where d.final) as numbers,
          array_agg(d.becomes) filter (where d.final) as states,
-         array_agg(x.told) as told
+         array_agg(x.entries) as entries
     into v_over
     from (select d.* from ended d order by d.execution_id, d.step_number) d
     cross join lateral (
@@ -248,10 +249,11 @@ begin
             'next_due', d.next_due,
             'earlier', case
               when d.run > 1
-                then tenure.runs_untold(d.execution_id, d.step_number, d.job_id, d.run, p_actor)
+                then tenure.runs_not_chained(d.execution_id, d.step_number, d.job_id, d.run, p_actor)
             end))
-        end)::tenure.execution_told as told) x
+        end)::tenure.chain_entry as entries) x
    where d.final or d.state = 'retry_waiting';
-  perform tenure.executions_advance(p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_over.told);
+  perform tenure.executions_advance(
+    p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_over.entries);
 end
 $$;
