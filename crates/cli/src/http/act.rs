@@ -74,7 +74,8 @@ impl Server {
         };
         let client = lent.client();
         let acting = caller.acting(function);
-        let (begun, known) = tokio::join!(biased; client.batch_execute("begin"), principals::act_for_key(client, &acting));
+        let (begun, known) =
+            tokio::join!(biased; client.batch_execute("begin"), principals::act_for_key(client, &acting));
         begun.map_err(tenure::Error::from)?;
         match known {
             Ok(acted) => note(acted),

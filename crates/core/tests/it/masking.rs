@@ -38,7 +38,11 @@ fn sql() -> String {
         let characters: Vec<char> = text.chars().collect();
         let parts = characters.chunks(70).map(|part| part.iter().collect::<String>());
         let parts: Vec<String> = parts.map(|part| format!("'{}'", part.replace('\'', "''"))).collect();
-        if parts.is_empty() { "''".to_owned() } else { parts.join("\n      ") }
+        if parts.is_empty() {
+            "''".to_owned()
+        } else {
+            parts.join("\n      ")
+        }
     };
     let mut text = String::from(
         "\

@@ -165,7 +165,12 @@ async fn no_way_out_of_waiting() {
             (state, approval)
         );
     }
-    let waiting: i64 = get(&c, "select count(*) from tenure.execution_rows where ended_at is null", &[]).await;
+    let waiting: i64 = get(
+        &c,
+        "select count(*) from tenure.execution_rows where ended_at is null",
+        &[],
+    )
+    .await;
     assert_eq!(waiting, 0);
     check_executions(&c).await;
 }
@@ -284,7 +289,13 @@ async fn a_plan_a_vote_and_an_event_are_written_once_and_stay() {
     let (_db, c) = people().await;
     let asked = ask(&c, &plan("p", &["a modify", "b modify a"])).await;
     decide(&c, "ada", &asked, "approve", "").await;
-    for table in ["executions", "execution_states", "plans", "approval_votes", "execution_events"] {
+    for table in [
+        "executions",
+        "execution_states",
+        "plans",
+        "approval_votes",
+        "execution_events",
+    ] {
         let delete = as_owner(&c, &format!("delete from tenure.{table}")).await;
         assert!(delete.starts_with("TN014"), "{table}: {delete}");
     }

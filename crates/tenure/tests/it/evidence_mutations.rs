@@ -20,7 +20,11 @@ const TABLES: [(&str, &str, &[&str]); 10] = [
     ("execution_states", "t.execution_id = $1", &["execution", "evidence"]),
     ("plans", "t.execution_id = $1", &["plan"]),
     ("steps", "t.execution_id = $1", &["step", "plan", "approval", "run"]),
-    ("step_states", "t.execution_id = $1", &["step", "plan", "approval", "run"]),
+    (
+        "step_states",
+        "t.execution_id = $1",
+        &["step", "plan", "approval", "run"],
+    ),
     ("step_needs", "t.execution_id = $1", &["step"]),
     ("approvals", "t.execution_id = $1", &["approval"]),
     (
@@ -324,7 +328,14 @@ async fn verifying_names_every_column_that_was_changed_or_the_file_does_not_stat
             named.extend(mutated(&c, execution, table, &mut unnamed).await);
         }
     }
-    let ends = ["executions", "execution_states", "steps", "step_states", "approvals", "approval_votes"];
+    let ends = [
+        "executions",
+        "execution_states",
+        "steps",
+        "step_states",
+        "approvals",
+        "approval_votes",
+    ];
     for execution in [rejected, stopped] {
         for table in TABLES.into_iter().filter(|(table, ..)| ends.contains(table)) {
             named.extend(mutated(&c, execution, table, &mut unnamed).await);

@@ -39,9 +39,17 @@ async fn a_move_that_does_not_exist_names_both_states_and_the_legal_ones() {
         .collect();
     assert_eq!(legal.len(), 12);
     for from in STATES {
-        run(&c, "alter table tenure.execution_states disable trigger execution_states_move").await;
+        run(
+            &c,
+            "alter table tenure.execution_states disable trigger execution_states_move",
+        )
+        .await;
         rows(&c, "update tenure.execution_states set state = $1", &[&from]).await;
-        run(&c, "alter table tenure.execution_states enable trigger execution_states_move").await;
+        run(
+            &c,
+            "alter table tenure.execution_states enable trigger execution_states_move",
+        )
+        .await;
         for to in STATES.into_iter().filter(|to| *to != from) {
             let sql = "update tenure.execution_states set state = $1 where execution_id = $2";
             run(&c, "begin").await;
@@ -313,7 +321,10 @@ async fn rows_that_mean_nothing_are_refused_by_the_tables() {
         ("execution_states set cancelled_by = 'ada'", "S170"),
         ("execution_states set cancelled_at = now()", "S170"),
         ("executions set timeout_ms = 0", "S171"),
-        (&format!("execution_states set result_summary = to_jsonb({long})"), "S172"),
+        (
+            &format!("execution_states set result_summary = to_jsonb({long})"),
+            "S172",
+        ),
         ("execution_states set error_class = repeat('x', 201)", "S172"),
         ("execution_states set retries_total = -1", "S172"),
         ("execution_states set steps_open = 2", "counters that do not add up"),

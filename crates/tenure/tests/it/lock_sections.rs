@@ -426,7 +426,12 @@ async fn sections_at_one_target_never_interleave_and_never_wait_for_each_other()
     .await;
     assert_eq!(disorder, 0, "each run has a greater number than the one before");
     tick(&c).await;
-    let left: i64 = get(&c, "select (select count(*) from tenure.locks) + (select count(*) from tenure.follow_ups)", &[]).await;
+    let left: i64 = get(
+        &c,
+        "select (select count(*) from tenure.locks) + (select count(*) from tenure.follow_ups)",
+        &[],
+    )
+    .await;
     assert_eq!(left, 0);
     check_executions(&c).await;
     check_starts(&c).await;

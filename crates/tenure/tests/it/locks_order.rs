@@ -179,7 +179,8 @@ async fn ten_thousand_behind_one_lock_start_in_order_and_the_next_costs_what_it_
     alike("an end that hands over", &end_few, &end_many);
 
     serve(&c, "many", MANY as i64).await;
-    let started = "select count(distinct fence) from tenure.step_rows where target_ref = 'many' and state = 'succeeded'";
+    let started =
+        "select count(distinct fence) from tenure.step_rows where target_ref = 'many' and state = 'succeeded'";
     assert_eq!(get::<i64>(&c, started, &[]).await, MANY as i64);
     // A greater number is a later start.
     let out_of_turn = "select count(*) from (
@@ -367,7 +368,12 @@ async fn two_executions_on_one_target_never_overlap() {
     // Nor do they in what is recorded of them: check_executions.
     // Targets that were freed while somebody was in the way are looked at once more.
     tick(&c).await;
-    let left: i64 = get(&c, "select (select count(*) from tenure.locks) + (select count(*) from tenure.follow_ups)", &[]).await;
+    let left: i64 = get(
+        &c,
+        "select (select count(*) from tenure.locks) + (select count(*) from tenure.follow_ups)",
+        &[],
+    )
+    .await;
     assert_eq!(left, 0);
     check_executions(&c).await;
     check_invariants(&c).await;

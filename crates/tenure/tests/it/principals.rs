@@ -102,7 +102,12 @@ async fn whoever_acts_for_a_key_has_its_rights_and_no_others() {
     ] {
         run(&server, "begin").await;
         raised(
-            try_rows(&server, "select tenure.act_for_key($1, $2, null, 'x')", &[&key, &function]).await,
+            try_rows(
+                &server,
+                "select tenure.act_for_key($1, $2, null, 'x')",
+                &[&key, &function],
+            )
+            .await,
             "not_permitted",
         );
         run(&server, "rollback").await;

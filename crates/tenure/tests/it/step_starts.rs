@@ -27,7 +27,12 @@ async fn run_plan(c: &Client, steps: &[&str]) -> Uuid {
 
 /// Starts of all executions that are still to be written.
 async fn left(c: &Client) -> i64 {
-    get(c, "select coalesce(sum(jsonb_array_length(detail)), 0)::bigint from tenure.follow_ups where task = 'step_start'", &[]).await
+    get(
+        c,
+        "select coalesce(sum(jsonb_array_length(detail)), 0)::bigint from tenure.follow_ups where task = 'step_start'",
+        &[],
+    )
+    .await
 }
 
 /// What must hold of every step: queued before it started, started before it ended, and each started run named once.
