@@ -470,9 +470,8 @@ async fn the_lease_of_a_step_keeps_to_the_limit_of_its_kind() {
     assert_eq!(lease().await, 30);
 }
 
-/// The lease of a step comes with its job, so steps of any lengths wait in one lane. A claim has one lease for all its
-/// steps, which is not shorter than any of them needs; the renewals of each are counted by its own.
-/// Proves: S211.
+/// The lease of a step comes with its job, so steps of any lengths wait in one lane. A claim has one lease, which is not
+/// shorter than any of its steps needs; the renewals of each are counted by its own. Proves: S211.
 #[tokio::test]
 async fn a_kind_has_few_lanes_however_many_lengths_its_steps_have() {
     let (_db, c) = people().await;
@@ -482,7 +481,7 @@ async fn a_kind_has_few_lanes_however_many_lengths_its_steps_have() {
         one_step["steps"][0]["timeout_seconds"] = json!(timeout);
         submit(&c, "eve", &one_step, "").await;
     }
-    // The lease of each, the lease that it needs, and that by which its renewals are counted.
+    // Its lease, the lease that it needs, and that by which renewals count.
     let claim = async |limit: i32| -> Vec<(i32, i32, i32)> {
         let taken = "select array_agg(job_id) from tenure.job_claim_many('w', p_kinds => array['touch'], p_limit => $1, p_mode => 'started')";
         let jobs: Vec<Uuid> = get(&c, taken, &[&limit]).await;
