@@ -5,6 +5,16 @@
 -- tenure; Type: SCHEMA; Schema: -; Owner: -
 CREATE SCHEMA tenure;
 
+-- approval_terms; Type: TYPE
+CREATE TYPE tenure.approval_terms AS (
+	step_number integer,
+	level integer,
+	rule text,
+	roles text[],
+	quorum integer,
+	expires_seconds integer
+);
+
 -- run_end; Type: TYPE
 CREATE TYPE tenure.run_end AS (
 	job_id uuid,
@@ -50,6 +60,14 @@ CREATE TYPE tenure.caller_identity AS (
 	kinds text[],
 	payload_access text,
 	roles text[]
+);
+
+-- chain_entry; Type: TYPE
+CREATE TYPE tenure.chain_entry AS (
+	execution_id uuid,
+	kind text,
+	step_number integer,
+	data jsonb
 );
 
 -- claim_request; Type: TYPE
@@ -99,14 +117,6 @@ CREATE TYPE tenure.end_batch AS (
 	delay_seconds integer[]
 );
 
--- execution_told; Type: TYPE
-CREATE TYPE tenure.execution_told AS (
-	execution_id uuid,
-	kind text,
-	step_number integer,
-	data jsonb
-);
-
 -- handed_job; Type: TYPE
 CREATE TYPE tenure.handed_job AS (
 	job_id uuid,
@@ -135,6 +145,41 @@ CREATE TYPE tenure.lane_pick AS (
 	due_from timestamp with time zone,
 	rank_to smallint,
 	due_to timestamp with time zone
+);
+
+-- plan_step; Type: TYPE
+CREATE TYPE tenure.plan_step AS (
+	step_number integer,
+	step_id text,
+	action text,
+	action_class text,
+	target_type text,
+	target_ref text,
+	kind text,
+	executor text,
+	payload jsonb,
+	payload_ref text,
+	needs text[],
+	timeout_seconds integer,
+	effects text,
+	attempts_max integer,
+	lock_scope text,
+	lock_target text,
+	lock_action text,
+	compensation_note text
+);
+
+-- new_execution; Type: TYPE
+CREATE TYPE tenure.new_execution AS (
+	execution_id uuid,
+	plan jsonb,
+	steps tenure.plan_step[],
+	action_class text,
+	priority smallint,
+	requesters text[],
+	level integer,
+	rule text,
+	start_window jsonb
 );
 
 -- new_job; Type: TYPE
@@ -170,28 +215,6 @@ CREATE TYPE tenure.new_job AS (
 	origin jsonb,
 	replay_of uuid,
 	traceparent text
-);
-
--- plan_step; Type: TYPE
-CREATE TYPE tenure.plan_step AS (
-	step_number integer,
-	step_id text,
-	action text,
-	action_class text,
-	target_type text,
-	target_ref text,
-	kind text,
-	executor text,
-	payload jsonb,
-	payload_ref text,
-	needs text[],
-	timeout_seconds integer,
-	effects text,
-	attempts_max integer,
-	lock_scope text,
-	lock_target text,
-	lock_action text,
-	compensation_note text
 );
 
 -- rule_plan; Type: TYPE
@@ -327,13 +350,36 @@ CREATE TYPE tenure.slot_row AS (
 	planned_by text
 );
 
+-- submission; Type: TYPE
+CREATE TYPE tenure.submission AS (
+	plan_text text,
+	plan_hash text,
+	plan jsonb,
+	key text,
+	key_origin text,
+	start_after timestamp with time zone,
+	start_before timestamp with time zone,
+	metadata jsonb,
+	on_behalf_of text,
+	supersedes uuid,
+	retry_of uuid
+);
+
+-- verdict; Type: TYPE
+CREATE TYPE tenure.verdict AS (
+	verdict text,
+	reason text,
+	result jsonb,
+	on_behalf_of text
+);
+
 -- accept_batch(integer, timestamp with time zone, tenure.new_job[]); Type: FUNCTION
 CREATE FUNCTION tenure.accept_batch(p_tenant_id integer, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT related boolean, OUT timed boolean) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
--- act_as(uuid, text, text, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text DEFAULT NULL::text, OUT tenant text, OUT principal text) RETURNS record
+-- act_for_key(uuid, text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.act_for_key(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text DEFAULT NULL::text, OUT tenant text, OUT principal text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -603,8 +649,8 @@ ALTER TABLE ONLY tenure.approvals FORCE ROW LEVEL SECURITY;
 -- TABLE approvals; Type: COMMENT
 COMMENT ON TABLE tenure.approvals IS 'A decision about exactly one plan hash, of an execution or of one step of it. The start that it allows uses it up.';
 
--- approval_act(timestamp with time zone, text, tenure.approvals, text); Type: FUNCTION
-CREATE FUNCTION tenure.approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) RETURNS void
+-- approval_apply(timestamp with time zone, text, tenure.approvals, text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_apply(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -819,15 +865,25 @@ CREATE VIEW tenure.execution_rows WITH (security_invoker='true') AS
 -- VIEW execution_rows; Type: COMMENT
 COMMENT ON VIEW tenure.execution_rows IS 'Executions: what was submitted, and where it stands.';
 
--- approval_asked(uuid, tenure.execution_rows); Type: FUNCTION
-CREATE FUNCTION tenure.approval_asked(p_approval_id uuid, p_execution tenure.execution_rows) RETURNS jsonb
-    LANGUAGE sql STABLE
+-- approval_apply_to_plan(timestamp with time zone, text, tenure.approvals, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.approval_apply_to_plan(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- approval_apply_to_step(timestamp with time zone, text, tenure.approvals, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.approval_apply_to_step(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- approval_decide(uuid, text, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- approval_event(tenure.approvals); Type: FUNCTION
+CREATE FUNCTION tenure.approval_event(p_approval tenure.approvals) RETURNS tenure.chain_entry
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- approval_list(uuid, text, integer); Type: FUNCTION
@@ -856,9 +912,14 @@ ALTER TABLE ONLY tenure.plans FORCE ROW LEVEL SECURITY;
 -- TABLE plans; Type: COMMENT
 COMMENT ON TABLE tenure.plans IS 'The text of a plan, which never changes. The database computes its hash and its queryable form.';
 
--- approval_request(timestamp with time zone, tenure.execution_rows, tenure.plans, integer, integer, text[], integer, integer, text); Type: FUNCTION
-CREATE FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) RETURNS tenure.approvals
+-- approval_request(timestamp with time zone, tenure.execution_rows, tenure.plans, tenure.approval_terms); Type: FUNCTION
+CREATE FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_terms tenure.approval_terms) RETURNS tenure.approvals
     LANGUAGE sql
+    AS $$...$$;
+
+-- approval_request_data(tenure.approvals, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.approval_request_data(p_approval tenure.approvals, p_execution tenure.execution_rows) RETURNS jsonb
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- approval_rule_complete(integer, text, jsonb); Type: FUNCTION
@@ -900,6 +961,39 @@ CREATE FUNCTION tenure.approval_trouble(p_approval tenure.approvals) RETURNS tex
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- approval_votes; Type: TABLE
+CREATE TABLE tenure.approval_votes (
+    approval_id uuid NOT NULL,
+    principal text NOT NULL,
+    on_behalf_of text,
+    tenant_id integer NOT NULL,
+    decision text NOT NULL,
+    plan_hash text NOT NULL,
+    comment text,
+    auth_method text NOT NULL,
+    auth_makers text[] DEFAULT '{}'::text[] NOT NULL,
+    source text,
+    roles text[] DEFAULT '{}'::text[] NOT NULL,
+    level smallint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT approval_votes_decision_check CHECK ((decision = ANY (ARRAY['approve'::text, 'reject'::text]))),
+    CONSTRAINT approval_votes_level_check CHECK (((level >= 1) AND (level <= 3))),
+    CONSTRAINT approval_votes_principal_check CHECK ((principal ~ '\S'::text)),
+    CONSTRAINT approval_votes_rejection_has_comment CHECK (((decision <> 'reject'::text) OR (comment ~ '\S'::text)))
+);
+ALTER TABLE ONLY tenure.approval_votes FORCE ROW LEVEL SECURITY;
+
+-- TABLE approval_votes; Type: COMMENT
+COMMENT ON TABLE tenure.approval_votes IS 'Votes: who decided, about which hash, with which proof of identity, from where and in which role.';
+
+-- COLUMN approval_votes.auth_makers; Type: COMMENT
+COMMENT ON COLUMN tenure.approval_votes.auth_makers IS 'The makers of the key or login that the voter used.';
+
+-- approval_voter(tenure.caller_identity, tenure.execution_rows, text); Type: FUNCTION
+CREATE FUNCTION tenure.approval_voter(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_on_behalf_of text) RETURNS tenure.approval_votes
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- approval_votes_check(); Type: FUNCTION
 CREATE FUNCTION tenure.approval_votes_check() RETURNS trigger
     LANGUAGE plpgsql
@@ -932,6 +1026,11 @@ CREATE FUNCTION tenure.approvers_changed(p_now timestamp with time zone, p_names
 CREATE FUNCTION tenure.are_clean(p_payloads json[]) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$...$_$;
+
+-- are_starts_left(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.are_starts_left(p_job_ids uuid[]) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
 
 -- array_shape(anyarray); Type: FUNCTION
 CREATE FUNCTION tenure.array_shape(p_array anyarray) RETURNS text
@@ -990,8 +1089,8 @@ CREATE FUNCTION tenure.case_rules_keep(p_tenant_id integer) RETURNS void
     LANGUAGE sql
     AS $$...$$;
 
--- chain_append(timestamp with time zone, text, tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) RETURNS uuid[]
+-- chain_append(timestamp with time zone, text, tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_entries tenure.chain_entry[]) RETURNS uuid[]
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -1028,6 +1127,11 @@ CREATE FUNCTION tenure.check_actor(p_what text, p_name text) RETURNS void
 
 -- check_alike(timestamp with time zone, tenure.new_job, integer, json[], text[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_alike(p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_approval_open(timestamp with time zone, tenure.approvals, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.check_approval_open(p_now timestamp with time zone, p_approval tenure.approvals, p_execution tenure.execution_rows) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1142,6 +1246,12 @@ CREATE FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) RETU
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- check_json_numbers(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_json_numbers(p_what text, p_value jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- check_kind_policy(jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.check_kind_policy(p_policy jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE
@@ -1177,6 +1287,11 @@ CREATE FUNCTION tenure.check_name(p_what text, p_name text) RETURNS void
     LANGUAGE plpgsql
     AS $_$...$_$;
 
+-- check_new_execution(tenure.caller_identity, timestamp with time zone, tenure.submission, tenure.new_execution); Type: FUNCTION
+CREATE FUNCTION tenure.check_new_execution(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, p_new tenure.new_execution) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_not_own_login(tenure.caller_identity, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) RETURNS void
     LANGUAGE plpgsql
@@ -1190,12 +1305,6 @@ CREATE FUNCTION tenure.check_note(p_value jsonb) RETURNS void
 -- check_number(text, bigint, bigint, bigint); Type: FUNCTION
 CREATE FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) RETURNS void
     LANGUAGE plpgsql
-    AS $$...$$;
-
--- check_numbers(text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.check_numbers(p_what text, p_value jsonb) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- check_pairs(uuid[], uuid[]); Type: FUNCTION
@@ -1302,6 +1411,11 @@ CREATE FUNCTION tenure.check_retry(p_caller tenure.caller_identity, p_execution 
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- check_retry_state(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.check_retry_state(p_now timestamp with time zone, p_old tenure.execution_rows) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_rule(text, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.check_rule(p_name text, p_spec jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -1354,6 +1468,11 @@ CREATE FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old t
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- check_superseding_key(integer, tenure.submission); Type: FUNCTION
+CREATE FUNCTION tenure.check_superseding_key(p_tenant_id integer, p_submission tenure.submission) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- check_target_type_unused(integer, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text) RETURNS void
     LANGUAGE plpgsql
@@ -1377,6 +1496,16 @@ CREATE FUNCTION tenure.check_texts(p_field text, p_value jsonb) RETURNS void
 
 -- check_verdict(tenure.caller_identity, tenure.execution_rows, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.check_verdict(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_verdict text, p_on_behalf_of text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_verdict_result(jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.check_verdict_result(p_result jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $_$...$_$;
+
+-- check_vote(tenure.approvals, tenure.approval_votes); Type: FUNCTION
+CREATE FUNCTION tenure.check_vote(p_approval tenure.approvals, p_vote tenure.approval_votes) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1814,8 +1943,13 @@ CREATE FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor t
     LANGUAGE plpgsql
     AS $$...$$;
 
--- execution_allowed(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
-CREATE FUNCTION tenure.execution_allowed(p_now timestamp with time zone, p_execution tenure.execution_rows) RETURNS text
+-- execution_approval_stands(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.execution_approval_stands(p_now timestamp with time zone, p_execution tenure.execution_rows) RETURNS text
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- execution_approve_by_rule(timestamp with time zone, text, tenure.execution_rows, tenure.plans); Type: FUNCTION
+CREATE FUNCTION tenure.execution_approve_by_rule(p_now timestamp with time zone, p_actor text, p_execution tenure.execution_rows, p_plan tenure.plans) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1856,12 +1990,9 @@ CREATE FUNCTION tenure.execution_background(p_execution_id uuid) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_call_off(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text DEFAULT NULL::text) RETURNS void
+-- execution_become(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_become(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) RETURNS void
     LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_cancel(uuid, text, text); Type: FUNCTION
@@ -1894,10 +2025,28 @@ CREATE FUNCTION tenure.execution_dead_letter_triage(p_execution_id uuid, p_statu
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- execution_dead_letters_write(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.execution_dead_letters_write(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- execution_difference(uuid, uuid); Type: FUNCTION
 CREATE FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- execution_end_state(integer, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_end_state(p_succeeded integer, p_step_count integer, p_stopping text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- execution_end_unstarted(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.execution_end_unstarted(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- execution_ended(uuid[]); Type: FUNCTION
@@ -1919,8 +2068,13 @@ CREATE FUNCTION tenure.execution_freeze(p_reason text, p_until timestamp with ti
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_freeze_plan(tenure.caller_identity, timestamp with time zone, text, jsonb, text, text, text, timestamp with time zone, timestamp with time zone, jsonb, text, uuid, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid) RETURNS tenure.execution_rows
+-- execution_freeze_plan(tenure.caller_identity, timestamp with time zone, tenure.submission); Type: FUNCTION
+CREATE FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission) RETURNS tenure.execution_rows
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- execution_handle_due(timestamp with time zone, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_handle_due(p_now timestamp with time zone, p_execution_id uuid) RETURNS text
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1947,24 +2101,14 @@ CREATE FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid
     LANGUAGE plpgsql
     AS $$...$$;
 
--- execution_look(timestamp with time zone, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.execution_look(p_now timestamp with time zone, p_execution_id uuid) RETURNS text
-    LANGUAGE plpgsql
-    AS $$...$$;
-
--- execution_move(timestamp with time zone, text, uuid, text, text, text); Type: FUNCTION
-CREATE FUNCTION tenure.execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) RETURNS void
-    LANGUAGE plpgsql
-    AS $$...$$;
-
 -- execution_moves(); Type: FUNCTION
 CREATE FUNCTION tenure.execution_moves() RETURNS TABLE(from_state text, to_state text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_parks(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
-CREATE FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.execution_rows) RETURNS boolean
+-- execution_park(timestamp with time zone, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.execution_park(p_now timestamp with time zone, p_execution tenure.execution_rows) RETURNS boolean
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1980,6 +2124,11 @@ CREATE FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text DEFAUL
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- execution_request_approval(timestamp with time zone, text, tenure.execution_rows, tenure.plans, tenure.approval_terms); Type: FUNCTION
+CREATE FUNCTION tenure.execution_request_approval(p_now timestamp with time zone, p_actor text, p_execution tenure.execution_rows, p_plan tenure.plans, p_terms tenure.approval_terms) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- execution_requesters(text, text, uuid); Type: FUNCTION
 CREATE FUNCTION tenure.execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid) RETURNS text[]
     LANGUAGE sql STABLE
@@ -1989,7 +2138,7 @@ CREATE FUNCTION tenure.execution_requesters(p_principal text, p_on_behalf_of tex
 CREATE FUNCTION tenure.execution_resolve(p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb DEFAULT NULL::jsonb, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$...$_$;
+    AS $$...$$;
 
 -- execution_retry(uuid, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.execution_retry(p_execution_id uuid, p_mode text DEFAULT 'resume'::text, p_reason text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
@@ -2033,9 +2182,19 @@ CREATE FUNCTION tenure.execution_submit(p_plan text, p_key text DEFAULT NULL::te
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
+-- execution_supersede(tenure.caller_identity, timestamp with time zone, tenure.submission); Type: FUNCTION
+CREATE FUNCTION tenure.execution_supersede(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, OUT answer jsonb, OUT difference jsonb) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- execution_targets(uuid); Type: FUNCTION
 CREATE FUNCTION tenure.execution_targets(p_execution_id uuid) RETURNS text[]
     LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- execution_terms(tenure.execution_rows, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.execution_terms(p_execution tenure.execution_rows, p_plan jsonb) RETURNS tenure.approval_terms
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- execution_tick(integer); Type: FUNCTION
@@ -2070,41 +2229,28 @@ CREATE FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) RE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- executions_advance(timestamp with time zone, text, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) RETURNS void
+-- execution_write(tenure.caller_identity, timestamp with time zone, tenure.submission, tenure.new_execution); Type: FUNCTION
+CREATE FUNCTION tenure.execution_write(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, p_new tenure.new_execution) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- executions_advance(timestamp with time zone, text, uuid[], integer[], text[], tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[]) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    AS $$...$$;
-
--- executions_begin(timestamp with time zone, text, uuid[], text); Type: FUNCTION
-CREATE FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text DEFAULT 'wait'::text) RETURNS void
-    LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executions_finish(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS tenure.execution_told[]
+CREATE FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS tenure.chain_entry[]
     LANGUAGE plpgsql
     AS $$...$$;
 
--- executions_follow(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    AS $$...$$;
-
--- executions_hold(uuid[], uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) RETURNS boolean
+-- executions_lock_rows(uuid[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_lock_rows(p_ids uuid[], p_job_ids uuid[]) RETURNS boolean
     LANGUAGE plpgsql
     SET lock_timeout TO '1s'
     SET jit TO 'off'
@@ -2114,8 +2260,13 @@ CREATE FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) RETURNS b
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- executions_schedule(timestamp with time zone, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) RETURNS void
+-- executions_may_start(timestamp with time zone, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_may_start(p_now timestamp with time zone, p_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- executions_set_due(timestamp with time zone, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.executions_set_due(p_now timestamp with time zone, p_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -2123,13 +2274,16 @@ CREATE FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids
     AS $$...$$;
 
 -- executions_start(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) RETURNS tenure.execution_told[]
+CREATE FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) RETURNS tenure.chain_entry[]
     LANGUAGE plpgsql
     AS $$...$$;
 
--- executions_startable(timestamp with time zone, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_startable(p_now timestamp with time zone, p_ids uuid[]) RETURNS uuid[]
+-- executions_try_start(timestamp with time zone, text, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.executions_try_start(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text DEFAULT 'wait'::text) RETURNS void
     LANGUAGE plpgsql
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
@@ -2385,6 +2539,187 @@ CREATE FUNCTION tenure.is_resolved_so(p_execution_id uuid, p_plan jsonb) RETURNS
 
 -- is_ruled_so(uuid, integer, text[], jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- step_states; Type: TABLE
+CREATE TABLE tenure.step_states (
+    execution_id uuid NOT NULL,
+    step_number integer NOT NULL,
+    tenant_id integer NOT NULL,
+    attempts_max smallint,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    needs_left integer NOT NULL,
+    job_id uuid,
+    dispatches smallint DEFAULT 0 NOT NULL,
+    fence bigint,
+    attempt smallint DEFAULT 0 NOT NULL,
+    worker text,
+    queued_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    output_summary jsonb,
+    output_ref text,
+    output_size_bytes integer,
+    error_code text,
+    error_class text,
+    error_message text,
+    carried_from uuid,
+    verdict_by text,
+    verdict_reason text,
+    CONSTRAINT step_states_moves CHECK ((
+CASE
+    WHEN (state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text, 'blocked'::text])) THEN (ended_at IS NULL)
+    WHEN (state = ANY (ARRAY['running'::text, 'unknown'::text])) THEN ((ended_at IS NULL) AND (job_id IS NOT NULL))
+    ELSE ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) AND (ended_at IS NOT NULL))
+END AND (LEAST(needs_left, (attempt)::integer, (dispatches)::integer, output_size_bytes) >= 0) AND ((attempt <= attempts_max) OR (verdict_by IS NOT NULL) OR (attempts_max IS NULL)) AND (ended_at >= started_at) AND (octet_length((output_summary)::text) <= 10240) AND (length(output_ref) <= 500) AND (octet_length(error_message) <= 4000)))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
+
+-- TABLE step_states; Type: COMMENT
+COMMENT ON TABLE tenure.step_states IS 'Where a step stands. It becomes a job when its turn comes. Only a transaction that has locked the row of its execution in execution_states changes it. attempts_max is a copy, for the check.';
+
+-- COLUMN step_states.needs_left; Type: COMMENT
+COMMENT ON COLUMN tenure.step_states.needs_left IS 'How many of its needs have not succeeded yet.';
+
+-- COLUMN step_states.fence; Type: COMMENT
+COMMENT ON COLUMN tenure.step_states.fence IS 'The fencing number of the run that may act on the target, or was the last: greater than all before it. Null for a step without a lock.';
+
+-- steps; Type: TABLE
+CREATE TABLE tenure.steps (
+    execution_id uuid NOT NULL,
+    step_number integer NOT NULL,
+    tenant_id integer NOT NULL,
+    step_id text NOT NULL,
+    action text NOT NULL,
+    action_class text NOT NULL,
+    target_type text NOT NULL,
+    target_ref text NOT NULL,
+    kind text NOT NULL,
+    executor text,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    payload_ref text,
+    payload_classification text DEFAULT 'safe_metadata'::text NOT NULL,
+    effects text NOT NULL,
+    attempts_max smallint,
+    timeout_seconds integer NOT NULL,
+    renewals_max integer NOT NULL,
+    lease_seconds integer NOT NULL,
+    priority smallint NOT NULL,
+    registration text,
+    level_min smallint DEFAULT 0 NOT NULL,
+    approval_level smallint NOT NULL,
+    rule text NOT NULL,
+    approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
+    approval_quorum smallint DEFAULT 1 NOT NULL,
+    approval_seconds integer DEFAULT 86400 NOT NULL,
+    section text,
+    lock_target text,
+    lock_action text,
+    compensation_note text,
+    CONSTRAINT steps_action_check CHECK ((action ~ '\S'::text)),
+    CONSTRAINT steps_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
+    CONSTRAINT steps_approval_level_check CHECK (((approval_level >= 0) AND (approval_level <= 3))),
+    CONSTRAINT steps_approval_quorum_check CHECK (((approval_quorum >= 1) AND (approval_quorum <= 10))),
+    CONSTRAINT steps_approval_seconds_check CHECK ((approval_seconds > 0)),
+    CONSTRAINT steps_attempts_max_check CHECK ((attempts_max >= 1)),
+    CONSTRAINT steps_effects_check CHECK ((effects = ANY (ARRAY['idempotent'::text, 'once'::text]))),
+    CONSTRAINT steps_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
+    CONSTRAINT steps_level_min_check CHECK (((level_min >= 0) AND (level_min <= 3))),
+    CONSTRAINT steps_level_reached CHECK ((approval_level >= level_min)),
+    CONSTRAINT steps_lock CHECK (((lock_target IS NOT NULL) OR (lock_action IS NULL))),
+    CONSTRAINT steps_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT steps_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
+    CONSTRAINT steps_renewals_max_check CHECK ((renewals_max >= 0)),
+    CONSTRAINT steps_rule_check CHECK ((rule ~ '\S'::text)),
+    CONSTRAINT steps_step_id_check CHECK ((step_id ~ '\S'::text)),
+    CONSTRAINT steps_step_number_check CHECK ((step_number > 0)),
+    CONSTRAINT steps_target_ref_check CHECK ((target_ref ~ '\S'::text)),
+    CONSTRAINT steps_target_type_check CHECK ((target_type ~ '\S'::text)),
+    CONSTRAINT steps_timeout_seconds_check CHECK ((timeout_seconds > 0))
+);
+
+-- TABLE steps; Type: COMMENT
+COMMENT ON TABLE tenure.steps IS 'One step of a frozen plan, as the plan, the registered actions and the rules have it. Written once.';
+
+-- COLUMN steps.action_class; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.action_class IS 'The class that applies: that of the registered action, or that of the plan where it is stricter.';
+
+-- COLUMN steps.payload_classification; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.payload_classification IS 'Where it is restricted, evidence shows only the SHA-256 of the payload, in the step and in the plan.';
+
+-- COLUMN steps.registration; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.registration IS 'The registered action that decided, by its name or glob. Null: none matched.';
+
+-- COLUMN steps.level_min; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.level_min IS 'The approval level that the action itself demands, whatever the rules say.';
+
+-- COLUMN steps.approval_quorum; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.approval_quorum IS 'With the roles and the time: what an approval of this step takes, by the rules when the plan was submitted.';
+
+-- COLUMN steps.section; Type: COMMENT
+COMMENT ON COLUMN tenure.steps.section IS 'The section of the plan that it belongs to: steps that hold one lock together, one after the other.';
+
+-- step_rows; Type: VIEW
+CREATE VIEW tenure.step_rows WITH (security_invoker='true') AS
+ SELECT p.execution_id,
+    p.step_number,
+    p.tenant_id,
+    p.step_id,
+    p.action,
+    p.action_class,
+    p.target_type,
+    p.target_ref,
+    p.kind,
+    p.executor,
+    p.payload,
+    p.payload_ref,
+    p.payload_classification,
+    p.effects,
+    p.attempts_max,
+    p.timeout_seconds,
+    p.renewals_max,
+    p.lease_seconds,
+    p.priority,
+    p.approval_level,
+    p.level_min,
+    p.rule,
+    p.approval_roles,
+    p.approval_quorum,
+    p.approval_seconds,
+    p.lock_target,
+    p.lock_action,
+    p.section,
+    p.compensation_note,
+    p.registration,
+    s.state,
+    s.needs_left,
+    s.fence,
+    s.job_id,
+    s.dispatches,
+    s.carried_from,
+    s.attempt,
+    s.worker,
+    s.queued_at,
+    s.started_at,
+    s.ended_at,
+    tenure.milliseconds(s.started_at, s.ended_at) AS duration_ms,
+    s.output_summary,
+    s.output_ref,
+    s.output_size_bytes,
+    s.error_code,
+    s.error_class,
+    s.error_message,
+    s.verdict_by,
+    s.verdict_reason
+   FROM (tenure.steps p
+     JOIN tenure.step_states s ON (((s.execution_id = p.execution_id) AND (s.step_number = p.step_number))));
+
+-- VIEW step_rows; Type: COMMENT
+COMMENT ON VIEW tenure.step_rows IS 'Steps: what the plan says, and where each stands.';
+
+-- is_run_chained(tenure.step_rows, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.is_run_chained(p_step tenure.step_rows, p_job_id uuid, p_run integer) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$...$$;
 
@@ -2647,22 +2982,6 @@ CREATE FUNCTION tenure.jobs_only_cleaned() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- jobs_stop(timestamp with time zone, text, uuid, text); Type: FUNCTION
-CREATE FUNCTION tenure.jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) RETURNS void
-    LANGUAGE plpgsql
-    AS $$...$$;
-
--- jobs_take_back(timestamp with time zone, text, uuid[], text); Type: FUNCTION
-CREATE FUNCTION tenure.jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) RETURNS void
-    LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    AS $$...$$;
-
--- jobs_withdraw(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql
-    AS $$...$$;
-
 -- json_depth(text); Type: FUNCTION
 CREATE FUNCTION tenure.json_depth(p_text text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2922,13 +3241,13 @@ CREATE FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
--- limit_of(text); Type: FUNCTION
-CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+-- lease_subtract(uuid, integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.lease_subtract(p_token uuid, p_lane integer, p_ended integer) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
--- limit_of_service(text); Type: FUNCTION
-CREATE FUNCTION tenure.limit_of_service(p_name text) RETURNS bigint
+-- limit_of(text); Type: FUNCTION
+CREATE FUNCTION tenure.limit_of(p_name text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
@@ -2955,8 +3274,8 @@ CREATE FUNCTION tenure.lock_freed(p_now timestamp with time zone, p_actor text, 
     LANGUAGE plpgsql
     AS $$...$$;
 
--- lock_hand_over(timestamp with time zone, text, integer, text, tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
+-- lock_hand_over(timestamp with time zone, text, integer, text, tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -3031,8 +3350,8 @@ CREATE FUNCTION tenure.locks_expire(p_now timestamp with time zone, p_tenant_id 
     LANGUAGE plpgsql
     AS $$...$$;
 
--- locks_hold(integer, text[]); Type: FUNCTION
-CREATE FUNCTION tenure.locks_hold(p_tenant_id integer, p_parts text[]) RETURNS TABLE(part text, target text, action text, place bigint)
+-- locks_lock_rows(integer, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.locks_lock_rows(p_tenant_id integer, p_parts text[]) RETURNS TABLE(part text, target text, action text, place bigint)
     LANGUAGE plpgsql
     SET lock_timeout TO '2s'
     AS $$...$$;
@@ -3944,187 +4263,6 @@ CREATE FUNCTION tenure.run_facts(p_run tenure.attempts, p_actor text) RETURNS js
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- step_states; Type: TABLE
-CREATE TABLE tenure.step_states (
-    execution_id uuid NOT NULL,
-    step_number integer NOT NULL,
-    tenant_id integer NOT NULL,
-    attempts_max smallint,
-    state text DEFAULT 'waiting'::text NOT NULL,
-    needs_left integer NOT NULL,
-    job_id uuid,
-    dispatches smallint DEFAULT 0 NOT NULL,
-    fence bigint,
-    attempt smallint DEFAULT 0 NOT NULL,
-    worker text,
-    queued_at timestamp with time zone,
-    started_at timestamp with time zone,
-    ended_at timestamp with time zone,
-    output_summary jsonb,
-    output_ref text,
-    output_size_bytes integer,
-    error_code text,
-    error_class text,
-    error_message text,
-    carried_from uuid,
-    verdict_by text,
-    verdict_reason text,
-    CONSTRAINT step_states_moves CHECK ((
-CASE
-    WHEN (state = ANY (ARRAY['waiting'::text, 'awaiting_approval'::text, 'blocked'::text])) THEN (ended_at IS NULL)
-    WHEN (state = ANY (ARRAY['running'::text, 'unknown'::text])) THEN ((ended_at IS NULL) AND (job_id IS NOT NULL))
-    ELSE ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'skipped'::text])) AND (ended_at IS NOT NULL))
-END AND (LEAST(needs_left, (attempt)::integer, (dispatches)::integer, output_size_bytes) >= 0) AND ((attempt <= attempts_max) OR (verdict_by IS NOT NULL) OR (attempts_max IS NULL)) AND (ended_at >= started_at) AND (octet_length((output_summary)::text) <= 10240) AND (length(output_ref) <= 500) AND (octet_length(error_message) <= 4000)))
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
-
--- TABLE step_states; Type: COMMENT
-COMMENT ON TABLE tenure.step_states IS 'Where a step stands. It becomes a job when its turn comes. Only a transaction that has locked the row of its execution in execution_states changes it. attempts_max is a copy, for the check.';
-
--- COLUMN step_states.needs_left; Type: COMMENT
-COMMENT ON COLUMN tenure.step_states.needs_left IS 'How many of its needs have not succeeded yet.';
-
--- COLUMN step_states.fence; Type: COMMENT
-COMMENT ON COLUMN tenure.step_states.fence IS 'The fencing number of the run that may act on the target, or was the last: greater than all before it. Null for a step without a lock.';
-
--- steps; Type: TABLE
-CREATE TABLE tenure.steps (
-    execution_id uuid NOT NULL,
-    step_number integer NOT NULL,
-    tenant_id integer NOT NULL,
-    step_id text NOT NULL,
-    action text NOT NULL,
-    action_class text NOT NULL,
-    target_type text NOT NULL,
-    target_ref text NOT NULL,
-    kind text NOT NULL,
-    executor text,
-    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
-    payload_ref text,
-    payload_classification text DEFAULT 'safe_metadata'::text NOT NULL,
-    effects text NOT NULL,
-    attempts_max smallint,
-    timeout_seconds integer NOT NULL,
-    renewals_max integer NOT NULL,
-    lease_seconds integer NOT NULL,
-    priority smallint NOT NULL,
-    registration text,
-    level_min smallint DEFAULT 0 NOT NULL,
-    approval_level smallint NOT NULL,
-    rule text NOT NULL,
-    approval_roles text[] DEFAULT '{}'::text[] NOT NULL,
-    approval_quorum smallint DEFAULT 1 NOT NULL,
-    approval_seconds integer DEFAULT 86400 NOT NULL,
-    section text,
-    lock_target text,
-    lock_action text,
-    compensation_note text,
-    CONSTRAINT steps_action_check CHECK ((action ~ '\S'::text)),
-    CONSTRAINT steps_action_class_check CHECK ((action_class = ANY (ARRAY['read'::text, 'modify'::text, 'deploy'::text]))),
-    CONSTRAINT steps_approval_level_check CHECK (((approval_level >= 0) AND (approval_level <= 3))),
-    CONSTRAINT steps_approval_quorum_check CHECK (((approval_quorum >= 1) AND (approval_quorum <= 10))),
-    CONSTRAINT steps_approval_seconds_check CHECK ((approval_seconds > 0)),
-    CONSTRAINT steps_attempts_max_check CHECK ((attempts_max >= 1)),
-    CONSTRAINT steps_effects_check CHECK ((effects = ANY (ARRAY['idempotent'::text, 'once'::text]))),
-    CONSTRAINT steps_lease_seconds_check CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400))),
-    CONSTRAINT steps_level_min_check CHECK (((level_min >= 0) AND (level_min <= 3))),
-    CONSTRAINT steps_level_reached CHECK ((approval_level >= level_min)),
-    CONSTRAINT steps_lock CHECK (((lock_target IS NOT NULL) OR (lock_action IS NULL))),
-    CONSTRAINT steps_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
-    CONSTRAINT steps_payload_classification_check CHECK ((payload_classification = ANY (ARRAY['safe_metadata'::text, 'restricted'::text]))),
-    CONSTRAINT steps_renewals_max_check CHECK ((renewals_max >= 0)),
-    CONSTRAINT steps_rule_check CHECK ((rule ~ '\S'::text)),
-    CONSTRAINT steps_step_id_check CHECK ((step_id ~ '\S'::text)),
-    CONSTRAINT steps_step_number_check CHECK ((step_number > 0)),
-    CONSTRAINT steps_target_ref_check CHECK ((target_ref ~ '\S'::text)),
-    CONSTRAINT steps_target_type_check CHECK ((target_type ~ '\S'::text)),
-    CONSTRAINT steps_timeout_seconds_check CHECK ((timeout_seconds > 0))
-);
-
--- TABLE steps; Type: COMMENT
-COMMENT ON TABLE tenure.steps IS 'One step of a frozen plan, as the plan, the registered actions and the rules have it. Written once.';
-
--- COLUMN steps.action_class; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.action_class IS 'The class that applies: that of the registered action, or that of the plan where it is stricter.';
-
--- COLUMN steps.payload_classification; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.payload_classification IS 'Where it is restricted, evidence shows only the SHA-256 of the payload, in the step and in the plan.';
-
--- COLUMN steps.registration; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.registration IS 'The registered action that decided, by its name or glob. Null: none matched.';
-
--- COLUMN steps.level_min; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.level_min IS 'The approval level that the action itself demands, whatever the rules say.';
-
--- COLUMN steps.approval_quorum; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.approval_quorum IS 'With the roles and the time: what an approval of this step takes, by the rules when the plan was submitted.';
-
--- COLUMN steps.section; Type: COMMENT
-COMMENT ON COLUMN tenure.steps.section IS 'The section of the plan that it belongs to: steps that hold one lock together, one after the other.';
-
--- step_rows; Type: VIEW
-CREATE VIEW tenure.step_rows WITH (security_invoker='true') AS
- SELECT p.execution_id,
-    p.step_number,
-    p.tenant_id,
-    p.step_id,
-    p.action,
-    p.action_class,
-    p.target_type,
-    p.target_ref,
-    p.kind,
-    p.executor,
-    p.payload,
-    p.payload_ref,
-    p.payload_classification,
-    p.effects,
-    p.attempts_max,
-    p.timeout_seconds,
-    p.renewals_max,
-    p.lease_seconds,
-    p.priority,
-    p.approval_level,
-    p.level_min,
-    p.rule,
-    p.approval_roles,
-    p.approval_quorum,
-    p.approval_seconds,
-    p.lock_target,
-    p.lock_action,
-    p.section,
-    p.compensation_note,
-    p.registration,
-    s.state,
-    s.needs_left,
-    s.fence,
-    s.job_id,
-    s.dispatches,
-    s.carried_from,
-    s.attempt,
-    s.worker,
-    s.queued_at,
-    s.started_at,
-    s.ended_at,
-    tenure.milliseconds(s.started_at, s.ended_at) AS duration_ms,
-    s.output_summary,
-    s.output_ref,
-    s.output_size_bytes,
-    s.error_code,
-    s.error_class,
-    s.error_message,
-    s.verdict_by,
-    s.verdict_reason
-   FROM (tenure.steps p
-     JOIN tenure.step_states s ON (((s.execution_id = p.execution_id) AND (s.step_number = p.step_number))));
-
--- VIEW step_rows; Type: COMMENT
-COMMENT ON VIEW tenure.step_rows IS 'Steps: what the plan says, and where each stands.';
-
--- run_told(tenure.step_rows, uuid, integer); Type: FUNCTION
-CREATE FUNCTION tenure.run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer) RETURNS boolean
-    LANGUAGE sql STABLE
-    AS $$...$$;
-
 -- runs_end(tenure.caller_identity, tenure.tunings, timestamp with time zone, tenure.end_batch, uuid[], text); Type: FUNCTION
 CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[], p_answers text) RETURNS TABLE(job_id uuid, status text, state text, next_due timestamp with time zone, token uuid)
     LANGUAGE plpgsql
@@ -4135,6 +4273,11 @@ CREATE FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure
     SET enable_nestloop TO 'off'
     SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- runs_not_chained(uuid, integer, uuid, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.runs_not_chained(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) RETURNS jsonb
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- runs_rule(timestamp with time zone, tenure.run_end[]); Type: FUNCTION
@@ -4150,11 +4293,6 @@ CREATE FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning te
 -- runs_take(tenure.caller_identity, timestamp with time zone, tenure.end_batch, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.runs_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[]) RETURNS tenure.batch_taken
     LANGUAGE plpgsql
-    AS $$...$$;
-
--- runs_untold(uuid, integer, uuid, integer, text); Type: FUNCTION
-CREATE FUNCTION tenure.runs_untold(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) RETURNS jsonb
-    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- schedule_advance(jsonb); Type: FUNCTION
@@ -4331,28 +4469,28 @@ CREATE FUNCTION tenure.secret_text(p_secret bytea) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$...$$;
 
+-- section_enter_entries(uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.section_enter_entries(p_execs uuid[], p_numbers integer[]) RETURNS tenure.chain_entry[]
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- section_is_over(uuid, text); Type: FUNCTION
 CREATE FUNCTION tenure.section_is_over(p_execution_id uuid, p_section text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
--- section_lost(timestamp with time zone, uuid, integer); Type: FUNCTION
-CREATE FUNCTION tenure.section_lost(p_now timestamp with time zone, p_execution_id uuid, p_number integer) RETURNS tenure.execution_told[]
+-- section_step_fail(timestamp with time zone, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.section_step_fail(p_now timestamp with time zone, p_execution_id uuid, p_number integer) RETURNS tenure.chain_entry[]
     LANGUAGE plpgsql
     AS $$...$$;
 
--- sections_entered(uuid[], integer[]); Type: FUNCTION
-CREATE FUNCTION tenure.sections_entered(p_execs uuid[], p_numbers integer[]) RETURNS tenure.execution_told[]
-    LANGUAGE sql STABLE
-    AS $$...$$;
-
--- sections_go_on(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.sections_go_on(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]) RETURNS record
+-- sections_continue(timestamp with time zone, uuid[], integer[], tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.sections_continue(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
--- sections_leave(uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.sections_leave(p_execs uuid[]) RETURNS tenure.execution_told[]
+-- sections_release(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.sections_release(p_execs uuid[]) RETURNS tenure.chain_entry[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     AS $$...$$;
@@ -4582,8 +4720,53 @@ CREATE FUNCTION tenure.starts_follow(p_now timestamp with time zone, p_job_ids u
     SET enable_seqscan TO 'off'
     AS $$...$$;
 
--- step_approvals_withdraw(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[]) RETURNS tenure.execution_told[]
+-- step_approvals_consume(timestamp with time zone, uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_approvals_consume(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) RETURNS tenure.chain_entry[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_approvals_request(timestamp with time zone, uuid[], integer[], tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_approvals_request(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_approvals_withdraw(timestamp with time zone, uuid[], integer[], tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[]) RETURNS tenure.chain_entry[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_ends_apply(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- step_ends_follow(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- step_errors(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.step_errors(p_execution_id uuid) RETURNS TABLE(error_class text, error_message text, errors jsonb)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- step_fail_refused(timestamp with time zone, uuid, integer, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.step_fail_refused(p_now timestamp with time zone, p_execution_id uuid, p_number integer, p_code text, p_message text) RETURNS tenure.chain_entry[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_fail_unapproved(timestamp with time zone, text, tenure.approvals, tenure.execution_rows); Type: FUNCTION
+CREATE FUNCTION tenure.step_fail_unapproved(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -4596,6 +4779,22 @@ CREATE FUNCTION tenure.step_fenced(p_job_id uuid, p_fence bigint) RETURNS void
 CREATE FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) RETURNS tenure.run_end
     LANGUAGE plpgsql
     SET lock_timeout TO '100ms'
+    AS $$...$$;
+
+-- step_jobs_stop(timestamp with time zone, text, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.step_jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_jobs_take_back(timestamp with time zone, text, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
+-- step_jobs_withdraw(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- timeout_policies; Type: TABLE
@@ -4626,6 +4825,11 @@ CREATE FUNCTION tenure.step_lease_seconds(p_own_timeout integer, p_policy tenure
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- step_lease_usual(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.step_lease_usual(p_tenant_id integer, p_kind text) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
 -- step_list(uuid, text); Type: FUNCTION
 CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text DEFAULT NULL::text) RETURNS TABLE(step_number integer, step_id text, state text, action text, action_class text, target_type text, target_ref text, kind text, executor text, effects text, needs text[], approval_level integer, rule text, lock_key text, fence bigint, timeout_seconds integer, attempts_max integer, attempt integer, job_id uuid, job_state text, worker text, carried_from uuid, queued_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms bigint, output_summary jsonb, output_ref text, output_size_bytes integer, error_code text, error_class text, error_message text, verdict_by text, verdict_reason text, waiting_place bigint, compensation_note text, registration text, level_min integer, section text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4644,6 +4848,11 @@ CREATE FUNCTION tenure.step_origin(p_execution_id uuid, p_number integer, p_step
 
 -- step_progress(timestamp with time zone, text, uuid, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_run_again(timestamp with time zone, text, tenure.step_rows); Type: FUNCTION
+CREATE FUNCTION tenure.step_run_again(p_now timestamp with time zone, p_actor text, p_step tenure.step_rows) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -4689,18 +4898,13 @@ CREATE FUNCTION tenure.step_shown(p_origin jsonb, p_target_ref text, p_fence big
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
--- step_terms(uuid, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.step_terms(p_execution_id uuid, p_plan jsonb) RETURNS jsonb
+-- step_starts_read(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_starts_read(p_job_ids uuid[]) RETURNS TABLE(job_id uuid, execution_id uuid, tenant_id integer, run integer, worker text, fence bigint, started_at timestamp with time zone, owed boolean, entries tenure.chain_entry)
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- steps_ask(timestamp with time zone, uuid[], integer[], tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
-    LANGUAGE plpgsql
-    AS $$...$$;
-
--- steps_begin(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_begin(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+-- step_starts_record(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_starts_record(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -4709,9 +4913,24 @@ CREATE FUNCTION tenure.steps_begin(p_now timestamp with time zone, p_actor text,
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- steps_begun(uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_begun(p_job_ids uuid[]) RETURNS TABLE(job_id uuid, execution_id uuid, tenant_id integer, run integer, worker text, fence bigint, started_at timestamp with time zone, owed boolean, told tenure.execution_told)
+-- step_terms(uuid, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.step_terms(p_execution_id uuid, p_plan jsonb) RETURNS jsonb
     LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- step_to_resolve(tenure.caller_identity, tenure.execution_rows, text, tenure.verdict); Type: FUNCTION
+CREATE FUNCTION tenure.step_to_resolve(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_step_id text, p_verdict tenure.verdict) RETURNS tenure.step_rows
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- steps_block(timestamp with time zone, uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_block(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) RETURNS tenure.chain_entry[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- steps_carry_over(timestamp with time zone, text, uuid, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.steps_carry_over(p_now timestamp with time zone, p_actor text, p_from uuid, p_to uuid, p_reason text) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- steps_claimed(uuid[]); Type: FUNCTION
@@ -4723,8 +4942,8 @@ CREATE FUNCTION tenure.steps_claimed(p_job_ids uuid[], OUT job_ids uuid[], OUT f
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- steps_dispatch(timestamp with time zone, text, uuid[], integer[], boolean, boolean, tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
+-- steps_dispatch(timestamp with time zone, text, uuid[], integer[], boolean, boolean, tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -4733,23 +4952,23 @@ CREATE FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor te
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- steps_end(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+-- steps_dispatch_held(timestamp with time zone, text, uuid, integer[], boolean); Type: FUNCTION
+CREATE FUNCTION tenure.steps_dispatch_held(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean) RETURNS void
     LANGUAGE plpgsql
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
 -- steps_enqueue(timestamp with time zone, integer, uuid[], integer[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
+CREATE FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
--- steps_go_on(timestamp with time zone, text, uuid, integer[], boolean); Type: FUNCTION
-CREATE FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean) RETURNS void
+-- steps_enqueue_by_tenant(timestamp with time zone, uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_enqueue_by_tenant(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], OUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- steps_find_next(timestamp with time zone, uuid[], integer[], text[], tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_find_next(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -4758,22 +4977,32 @@ CREATE FUNCTION tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids u
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
--- steps_lock(timestamp with time zone, uuid[], integer[], boolean, tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
+-- steps_lock(timestamp with time zone, uuid[], integer[], boolean, tenure.chain_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[]) RETURNS record
     LANGUAGE plpgsql
     AS $$...$$;
 
--- steps_over(timestamp with time zone, uuid[], integer[], text[], tenure.execution_told[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) RETURNS record
+-- steps_new_jobs(uuid[], integer[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_new_jobs(p_execs uuid[], p_numbers integer[]) RETURNS tenure.new_job[]
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
+-- steps_set_running(timestamp with time zone, uuid[], integer[], uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.steps_set_running(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_job_ids uuid[]) RETURNS tenure.chain_entry[]
     LANGUAGE plpgsql
     AS $$...$$;
 
 -- steps_skip(timestamp with time zone, uuid[], integer[], text); Type: FUNCTION
-CREATE FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) RETURNS tenure.execution_told[]
+CREATE FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) RETURNS tenure.chain_entry[]
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
+    AS $$...$$;
+
+-- steps_write(integer, tenure.new_execution); Type: FUNCTION
+CREATE FUNCTION tenure.steps_write(p_tenant_id integer, p_new tenure.new_execution) RETURNS void
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- stream_lag(); Type: FUNCTION
@@ -4795,6 +5024,21 @@ CREATE FUNCTION tenure.stricter_class(p_said text, p_demanded text) RETURNS text
 -- stricter_lock(text, text); Type: FUNCTION
 CREATE FUNCTION tenure.stricter_lock(p_said text, p_demanded text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- submission_again(tenure.execution_rows, text); Type: FUNCTION
+CREATE FUNCTION tenure.submission_again(p_old tenure.execution_rows, p_on_behalf_of text) RETURNS tenure.submission
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- submission_check(tenure.caller_identity, timestamp with time zone, tenure.submission); Type: FUNCTION
+CREATE FUNCTION tenure.submission_check(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission) RETURNS tenure.submission
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- submission_judge(tenure.caller_identity, timestamp with time zone, tenure.submission); Type: FUNCTION
+CREATE FUNCTION tenure.submission_judge(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission) RETURNS tenure.new_execution
+    LANGUAGE plpgsql
     AS $$...$$;
 
 -- submission_record(tenure.execution_rows, jsonb, text); Type: FUNCTION
@@ -4937,8 +5181,8 @@ CREATE FUNCTION tenure.target_type_write(p_tenant_id integer, p_now timestamp wi
     LANGUAGE plpgsql
     AS $$...$$;
 
--- targets_hold(uuid[], text); Type: FUNCTION
-CREATE FUNCTION tenure.targets_hold(p_ids uuid[], p_patience text) RETURNS boolean
+-- targets_lock_rows(uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.targets_lock_rows(p_ids uuid[], p_patience text) RETURNS boolean
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -5100,33 +5344,15 @@ CREATE FUNCTION tenure.utf16_rank(p_text text) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
--- approval_votes; Type: TABLE
-CREATE TABLE tenure.approval_votes (
-    approval_id uuid NOT NULL,
-    principal text NOT NULL,
-    on_behalf_of text,
-    tenant_id integer NOT NULL,
-    decision text NOT NULL,
-    plan_hash text NOT NULL,
-    comment text,
-    auth_method text NOT NULL,
-    auth_makers text[] DEFAULT '{}'::text[] NOT NULL,
-    source text,
-    roles text[] DEFAULT '{}'::text[] NOT NULL,
-    level smallint NOT NULL,
-    at timestamp with time zone NOT NULL,
-    CONSTRAINT approval_votes_decision_check CHECK ((decision = ANY (ARRAY['approve'::text, 'reject'::text]))),
-    CONSTRAINT approval_votes_level_check CHECK (((level >= 1) AND (level <= 3))),
-    CONSTRAINT approval_votes_principal_check CHECK ((principal ~ '\S'::text)),
-    CONSTRAINT approval_votes_rejection_has_comment CHECK (((decision <> 'reject'::text) OR (comment ~ '\S'::text)))
-);
-ALTER TABLE ONLY tenure.approval_votes FORCE ROW LEVEL SECURITY;
+-- verdict_record(timestamp with time zone, tenure.caller_identity, tenure.execution_rows, tenure.step_rows, tenure.verdict); Type: FUNCTION
+CREATE FUNCTION tenure.verdict_record(p_now timestamp with time zone, p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_step tenure.step_rows, p_verdict tenure.verdict) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
 
--- TABLE approval_votes; Type: COMMENT
-COMMENT ON TABLE tenure.approval_votes IS 'Votes: who decided, about which hash, with which proof of identity, from where and in which role.';
-
--- COLUMN approval_votes.auth_makers; Type: COMMENT
-COMMENT ON COLUMN tenure.approval_votes.auth_makers IS 'The makers of the key or login that the voter used.';
+-- vote_record(tenure.approvals, tenure.approval_votes); Type: FUNCTION
+CREATE FUNCTION tenure.vote_record(p_approval tenure.approvals, p_vote tenure.approval_votes) RETURNS tenure.approvals
+    LANGUAGE plpgsql
+    AS $$...$$;
 
 -- vote_trouble(tenure.approvals, tenure.approval_votes); Type: FUNCTION
 CREATE FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, OUT trouble text, OUT roles text[]) RETURNS record
@@ -7901,9 +8127,9 @@ GRANT USAGE ON SCHEMA tenure TO tenure_server, tenure_admin, tenure_operator, te
 -- FUNCTION accept_batch(p_tenant_id integer, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT related boolean, OUT timed boolean); Type: ACL
 REVOKE ALL ON FUNCTION tenure.accept_batch(p_tenant_id integer, p_now timestamp with time zone, p_jobs tenure.new_job[], OUT ids uuid[], OUT hashes uuid[], OUT related boolean, OUT timed boolean) FROM PUBLIC;
 
--- FUNCTION act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.act_as(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) TO tenure_server;
+-- FUNCTION act_for_key(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.act_for_key(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.act_for_key(p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text, OUT tenant text, OUT principal text) TO tenure_server;
 
 -- FUNCTION action_complete(p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.action_complete(p_spec jsonb) FROM PUBLIC;
@@ -8018,18 +8244,24 @@ REVOKE ALL ON FUNCTION tenure.anchor_unsigned(p_at timestamp with time zone, p_k
 -- FUNCTION anchor_walk(p_now timestamp with time zone, p_restart boolean, p_rows_max integer, OUT more boolean, OUT rewritten jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.anchor_walk(p_now timestamp with time zone, p_restart boolean, p_rows_max integer, OUT more boolean, OUT rewritten jsonb) FROM PUBLIC;
 
--- FUNCTION approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.approval_act(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) FROM PUBLIC;
+-- FUNCTION approval_apply(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_apply(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_reason text) FROM PUBLIC;
 
 -- FUNCTION milliseconds(p_from timestamp with time zone, p_to timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.milliseconds(p_from timestamp with time zone, p_to timestamp with time zone) FROM PUBLIC;
 
--- FUNCTION approval_asked(p_approval_id uuid, p_execution tenure.execution_rows); Type: ACL
-REVOKE ALL ON FUNCTION tenure.approval_asked(p_approval_id uuid, p_execution tenure.execution_rows) FROM PUBLIC;
+-- FUNCTION approval_apply_to_plan(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_apply_to_plan(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows) FROM PUBLIC;
+
+-- FUNCTION approval_apply_to_step(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_apply_to_step(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text, p_on_behalf_of text) TO tenure_server, tenure_approver;
+
+-- FUNCTION approval_event(p_approval tenure.approvals); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_event(p_approval tenure.approvals) FROM PUBLIC;
 
 -- FUNCTION approval_list(p_execution_id uuid, p_state text, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_limit integer) FROM PUBLIC;
@@ -8038,8 +8270,11 @@ GRANT ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_
 -- FUNCTION text_hash(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.text_hash(p_text text) FROM PUBLIC;
 
--- FUNCTION approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_step_number integer, p_level integer, p_roles text[], p_quorum integer, p_expires_seconds integer, p_rule text) FROM PUBLIC;
+-- FUNCTION approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_terms tenure.approval_terms); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_request(p_now timestamp with time zone, p_execution tenure.execution_rows, p_plan tenure.plans, p_terms tenure.approval_terms) FROM PUBLIC;
+
+-- FUNCTION approval_request_data(p_approval tenure.approvals, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_request_data(p_approval tenure.approvals, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION approval_rule_complete(p_tenant_id integer, p_name text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_rule_complete(p_tenant_id integer, p_name text, p_spec jsonb) FROM PUBLIC;
@@ -8066,6 +8301,9 @@ GRANT ALL ON FUNCTION tenure.approval_show(p_approval_id uuid) TO tenure_server,
 -- FUNCTION approval_trouble(p_approval tenure.approvals); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_trouble(p_approval tenure.approvals) FROM PUBLIC;
 
+-- FUNCTION approval_voter(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_voter(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_on_behalf_of text) FROM PUBLIC;
+
 -- FUNCTION approval_votes_check(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_votes_check() FROM PUBLIC;
 
@@ -8084,6 +8322,9 @@ REVOKE ALL ON FUNCTION tenure.approvers_changed(p_now timestamp with time zone, 
 
 -- FUNCTION are_clean(p_payloads json[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.are_clean(p_payloads json[]) FROM PUBLIC;
+
+-- FUNCTION are_starts_left(p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.are_starts_left(p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION array_shape(p_array anyarray); Type: ACL
 REVOKE ALL ON FUNCTION tenure.array_shape(p_array anyarray) FROM PUBLIC;
@@ -8116,8 +8357,8 @@ REVOKE ALL ON FUNCTION tenure.canonical_text(p_value jsonb) FROM PUBLIC;
 -- FUNCTION case_rules_keep(p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.case_rules_keep(p_tenant_id integer) FROM PUBLIC;
 
--- FUNCTION chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_told tenure.execution_told[]) FROM PUBLIC;
+-- FUNCTION chain_append(p_now timestamp with time zone, p_actor text, p_entries tenure.chain_entry[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.chain_append(p_now timestamp with time zone, p_actor text, p_entries tenure.chain_entry[]) FROM PUBLIC;
 
 -- FUNCTION chain_link(p_hash bytea, p_seed bytea, p_body text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.chain_link(p_hash bytea, p_seed bytea, p_body text) FROM PUBLIC;
@@ -8136,6 +8377,9 @@ REVOKE ALL ON FUNCTION tenure.check_actor(p_what text, p_name text) FROM PUBLIC;
 
 -- FUNCTION check_alike(p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_alike(p_now timestamp with time zone, p_like tenure.new_job, p_rows integer, p_payloads json[], p_keys text[]) FROM PUBLIC;
+
+-- FUNCTION check_approval_open(p_now timestamp with time zone, p_approval tenure.approvals, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_approval_open(p_now timestamp with time zone, p_approval tenure.approvals, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_claim(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_worker text, p_executor text, p_limit integer, p_lease_seconds integer, p_mode text) FROM PUBLIC;
@@ -8188,6 +8432,9 @@ REVOKE ALL ON FUNCTION tenure.check_job(p_place text, p_now timestamp with time 
 -- FUNCTION check_job_exists(p_job_id uuid, p_tenant_id integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_job_exists(p_job_id uuid, p_tenant_id integer) FROM PUBLIC;
 
+-- FUNCTION check_json_numbers(p_what text, p_value jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_json_numbers(p_what text, p_value jsonb) FROM PUBLIC;
+
 -- FUNCTION check_kind_policy(p_policy jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_kind_policy(p_policy jsonb) FROM PUBLIC;
 
@@ -8209,6 +8456,9 @@ REVOKE ALL ON FUNCTION tenure.check_moment(p_what text, p_at timestamp with time
 -- FUNCTION check_name(p_what text, p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_name(p_what text, p_name text) FROM PUBLIC;
 
+-- FUNCTION check_new_execution(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, p_new tenure.new_execution); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_new_execution(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, p_new tenure.new_execution) FROM PUBLIC;
+
 -- FUNCTION check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_not_own_login(p_caller tenure.caller_identity, p_login text, p_principal text) FROM PUBLIC;
 
@@ -8218,9 +8468,6 @@ REVOKE ALL ON FUNCTION tenure.check_note(p_value jsonb) FROM PUBLIC;
 -- FUNCTION check_number(p_what text, p_value bigint, p_min bigint, p_max bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- FUNCTION check_numbers(p_what text, p_value jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.check_numbers(p_what text, p_value jsonb) FROM PUBLIC;
 
 -- FUNCTION check_pairs(p_job_ids uuid[], p_tokens uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_pairs(p_job_ids uuid[], p_tokens uuid[]) FROM PUBLIC;
@@ -8249,6 +8496,9 @@ REVOKE ALL ON FUNCTION tenure.check_reserved(p_source_systems text[], p_keys tex
 -- FUNCTION check_retry(p_caller tenure.caller_identity, p_execution tenure.execution_rows); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_retry(p_caller tenure.caller_identity, p_execution tenure.execution_rows) FROM PUBLIC;
 
+-- FUNCTION check_retry_state(p_now timestamp with time zone, p_old tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_retry_state(p_now timestamp with time zone, p_old tenure.execution_rows) FROM PUBLIC;
+
 -- FUNCTION check_rule(p_name text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_rule(p_name text, p_spec jsonb) FROM PUBLIC;
 
@@ -8257,6 +8507,9 @@ REVOKE ALL ON FUNCTION tenure.check_second_admin(p_caller tenure.caller_identity
 
 -- FUNCTION check_supersedes(p_caller tenure.caller_identity, p_old tenure.execution_rows, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_supersedes(p_caller tenure.caller_identity, p_old tenure.execution_rows, p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION check_superseding_key(p_tenant_id integer, p_submission tenure.submission); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_superseding_key(p_tenant_id integer, p_submission tenure.submission) FROM PUBLIC;
 
 -- FUNCTION check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_target_type_unused(p_tenant_id integer, p_name text, p_case_rule text) FROM PUBLIC;
@@ -8272,6 +8525,12 @@ REVOKE ALL ON FUNCTION tenure.check_texts(p_field text, p_value jsonb) FROM PUBL
 
 -- FUNCTION check_verdict(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_verdict text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_verdict(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_verdict text, p_on_behalf_of text) FROM PUBLIC;
+
+-- FUNCTION check_verdict_result(p_result jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_verdict_result(p_result jsonb) FROM PUBLIC;
+
+-- FUNCTION check_vote(p_approval tenure.approvals, p_vote tenure.approval_votes); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_vote(p_approval tenure.approvals, p_vote tenure.approval_votes) FROM PUBLIC;
 
 -- FUNCTION check_webhook_url(p_url text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_webhook_url(p_url text) FROM PUBLIC;
@@ -8591,8 +8850,11 @@ REVOKE ALL ON FUNCTION tenure.excerpt(p_text text) FROM PUBLIC;
 -- FUNCTION execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_admit(p_now timestamp with time zone, p_actor text, p_execution_id uuid) FROM PUBLIC;
 
--- FUNCTION execution_allowed(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_allowed(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
+-- FUNCTION execution_approval_stands(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_approval_stands(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
+
+-- FUNCTION execution_approve_by_rule(p_now timestamp with time zone, p_actor text, p_execution tenure.execution_rows, p_plan tenure.plans); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_approve_by_rule(p_now timestamp with time zone, p_actor text, p_execution tenure.execution_rows, p_plan tenure.plans) FROM PUBLIC;
 
 -- FUNCTION execution_archive(p_execution_id uuid, p_evidence text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_archive(p_execution_id uuid, p_evidence text) FROM PUBLIC;
@@ -8617,8 +8879,8 @@ REVOKE ALL ON FUNCTION tenure.execution_archive_terms_add(p_execution_id uuid) F
 REVOKE ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_background(p_execution_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_requester;
 
--- FUNCTION execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_call_off(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
+-- FUNCTION execution_become(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_become(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) FROM PUBLIC;
 
 -- FUNCTION execution_cancel(p_execution_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_cancel(p_execution_id uuid, p_reason text, p_on_behalf_of text) FROM PUBLIC;
@@ -8640,9 +8902,18 @@ GRANT ALL ON FUNCTION tenure.execution_dead_letter_show(p_execution_id uuid) TO 
 REVOKE ALL ON FUNCTION tenure.execution_dead_letter_triage(p_execution_id uuid, p_status text, p_note text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_dead_letter_triage(p_execution_id uuid, p_status text, p_note text) TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION execution_dead_letters_write(p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_dead_letters_write(p_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION execution_difference(p_execution_id uuid, p_other_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_difference(p_execution_id uuid, p_other_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_end_state(p_succeeded integer, p_step_count integer, p_stopping text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_end_state(p_succeeded integer, p_step_count integer, p_stopping text) FROM PUBLIC;
+
+-- FUNCTION execution_end_unstarted(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_end_unstarted(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason_code text, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 
 -- FUNCTION execution_ended(p_execution_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_ended(p_execution_ids uuid[]) FROM PUBLIC;
@@ -8656,8 +8927,11 @@ GRANT ALL ON FUNCTION tenure.execution_evidence(p_execution_id uuid) TO tenure_s
 REVOKE ALL ON FUNCTION tenure.execution_freeze(p_reason text, p_until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_freeze(p_reason text, p_until timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator;
 
--- FUNCTION execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_text text, p_plan jsonb, p_hash text, p_key text, p_key_origin text, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text, p_supersedes uuid, p_retry_of uuid) FROM PUBLIC;
+-- FUNCTION execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_freeze_plan(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission) FROM PUBLIC;
+
+-- FUNCTION execution_handle_due(p_now timestamp with time zone, p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_handle_due(p_now timestamp with time zone, p_execution_id uuid) FROM PUBLIC;
 
 -- FUNCTION execution_key(p_tenant_id integer, p_principal text, p_plan_hash text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_key(p_tenant_id integer, p_principal text, p_plan_hash text) FROM PUBLIC;
@@ -8672,18 +8946,12 @@ GRANT ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p
 -- FUNCTION execution_locked(p_tenant_id integer, p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) FROM PUBLIC;
 
--- FUNCTION execution_look(p_now timestamp with time zone, p_execution_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_look(p_now timestamp with time zone, p_execution_id uuid) FROM PUBLIC;
-
--- FUNCTION execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_move(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_state text, p_reason_code text, p_reason text) FROM PUBLIC;
-
 -- FUNCTION execution_moves(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_moves() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_moves() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION execution_parks(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_parks(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
+-- FUNCTION execution_park(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_park(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION execution_plan(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) FROM PUBLIC;
@@ -8692,6 +8960,9 @@ GRANT ALL ON FUNCTION tenure.execution_plan(p_execution_id uuid) TO tenure_serve
 -- FUNCTION execution_preview(p_plan text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_preview(p_plan text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION execution_request_approval(p_now timestamp with time zone, p_actor text, p_execution tenure.execution_rows, p_plan tenure.plans, p_terms tenure.approval_terms); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_request_approval(p_now timestamp with time zone, p_actor text, p_execution tenure.execution_rows, p_plan tenure.plans, p_terms tenure.approval_terms) FROM PUBLIC;
 
 -- FUNCTION execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_requesters(p_principal text, p_on_behalf_of text, p_retry_of uuid) FROM PUBLIC;
@@ -8721,8 +8992,14 @@ REVOKE ALL ON FUNCTION tenure.execution_stop(p_now timestamp with time zone, p_a
 REVOKE ALL ON FUNCTION tenure.execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_submit(p_plan text, p_key text, p_plan_hash text, p_supersedes uuid, p_start_after timestamp with time zone, p_start_before timestamp with time zone, p_metadata jsonb, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator, tenure_requester;
 
+-- FUNCTION execution_supersede(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, OUT answer jsonb, OUT difference jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_supersede(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, OUT answer jsonb, OUT difference jsonb) FROM PUBLIC;
+
 -- FUNCTION execution_targets(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_targets(p_execution_id uuid) FROM PUBLIC;
+
+-- FUNCTION execution_terms(p_execution tenure.execution_rows, p_plan jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_terms(p_execution tenure.execution_rows, p_plan jsonb) FROM PUBLIC;
 
 -- FUNCTION execution_tick(p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_tick(p_limit integer) FROM PUBLIC;
@@ -8743,29 +9020,29 @@ REVOKE ALL ON FUNCTION tenure.execution_waits(p_now timestamp with time zone, p_
 REVOKE ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason text) TO tenure_server, tenure_admin, tenure_operator, tenure_requester;
 
--- FUNCTION executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_told tenure.execution_told[]) FROM PUBLIC;
+-- FUNCTION execution_write(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, p_new tenure.new_execution); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_write(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, p_new tenure.new_execution) FROM PUBLIC;
 
--- FUNCTION executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_begin(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text) FROM PUBLIC;
+-- FUNCTION executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[]) FROM PUBLIC;
 
 -- FUNCTION executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION executions_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION executions_lock_rows(p_ids uuid[], p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_lock_rows(p_ids uuid[], p_job_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION executions_hold(p_ids uuid[], p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_hold(p_ids uuid[], p_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION executions_may_start(p_now timestamp with time zone, p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_may_start(p_now timestamp with time zone, p_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION executions_schedule(p_now timestamp with time zone, p_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_schedule(p_now timestamp with time zone, p_ids uuid[]) FROM PUBLIC;
+-- FUNCTION executions_set_due(p_now timestamp with time zone, p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_set_due(p_now timestamp with time zone, p_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_start(p_now timestamp with time zone, p_actor text, p_execs uuid[]) FROM PUBLIC;
 
--- FUNCTION executions_startable(p_now timestamp with time zone, p_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_startable(p_now timestamp with time zone, p_ids uuid[]) FROM PUBLIC;
+-- FUNCTION executions_try_start(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_try_start(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_patience text) FROM PUBLIC;
 
 -- FUNCTION executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) FROM PUBLIC;
@@ -8918,6 +9195,9 @@ REVOKE ALL ON FUNCTION tenure.is_resolved_so(p_execution_id uuid, p_plan jsonb) 
 
 -- FUNCTION is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_ruled_so(p_execution_id uuid, p_tenant_id integer, p_requesters text[], p_plan jsonb) FROM PUBLIC;
+
+-- FUNCTION is_run_chained(p_step tenure.step_rows, p_job_id uuid, p_run integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_run_chained(p_step tenure.step_rows, p_job_id uuid, p_run integer) FROM PUBLIC;
 
 -- FUNCTION is_settled(p_execution tenure.execution_rows); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_settled(p_execution tenure.execution_rows) FROM PUBLIC;
@@ -9072,15 +9352,6 @@ REVOKE ALL ON FUNCTION tenure.jobs_clean(p_now timestamp with time zone, p_job_i
 -- FUNCTION jobs_only_cleaned(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.jobs_only_cleaned() FROM PUBLIC;
 
--- FUNCTION jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) FROM PUBLIC;
-
--- FUNCTION jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) FROM PUBLIC;
-
--- FUNCTION jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
-
 -- FUNCTION json_depth(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.json_depth(p_text text) FROM PUBLIC;
 
@@ -9206,12 +9477,12 @@ REVOKE ALL ON FUNCTION tenure.lease_count_down(p_tokens uuid[], p_lanes integer[
 -- FUNCTION lease_shrink(p_ends tenure.run_end[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lease_shrink(p_ends tenure.run_end[]) FROM PUBLIC;
 
+-- FUNCTION lease_subtract(p_token uuid, p_lane integer, p_ended integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lease_subtract(p_token uuid, p_lane integer, p_ended integer) FROM PUBLIC;
+
 -- FUNCTION limit_of(p_name text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.limit_of(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.limit_of(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- FUNCTION limit_of_service(p_name text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.limit_of_service(p_name text) FROM PUBLIC;
 
 -- FUNCTION lineage(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lineage() FROM PUBLIC;
@@ -9227,8 +9498,8 @@ GRANT ALL ON FUNCTION tenure.lock_break(p_part text, p_reason text) TO tenure_se
 -- FUNCTION lock_freed(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_freed(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text) FROM PUBLIC;
 
--- FUNCTION lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
+-- FUNCTION lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
 
 -- FUNCTION lock_list(p_target text, p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) FROM PUBLIC;
@@ -9270,8 +9541,8 @@ GRANT ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) TO tenur
 -- FUNCTION locks_expire(p_now timestamp with time zone, p_tenant_id integer, p_target text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.locks_expire(p_now timestamp with time zone, p_tenant_id integer, p_target text) FROM PUBLIC;
 
--- FUNCTION locks_hold(p_tenant_id integer, p_parts text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.locks_hold(p_tenant_id integer, p_parts text[]) FROM PUBLIC;
+-- FUNCTION locks_lock_rows(p_tenant_id integer, p_parts text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.locks_lock_rows(p_tenant_id integer, p_parts text[]) FROM PUBLIC;
 
 -- FUNCTION login_approves(p_login text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.login_approves(p_login text) FROM PUBLIC;
@@ -9759,11 +10030,11 @@ GRANT SELECT(result_ref) ON TABLE tenure.attempts TO tenure_server, tenure_admin
 -- FUNCTION run_facts(p_run tenure.attempts, p_actor text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.run_facts(p_run tenure.attempts, p_actor text) FROM PUBLIC;
 
--- FUNCTION run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.run_told(p_step tenure.step_rows, p_job_id uuid, p_run integer) FROM PUBLIC;
-
 -- FUNCTION runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[], p_answers text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_end(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[], p_answers text) FROM PUBLIC;
+
+-- FUNCTION runs_not_chained(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_not_chained(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) FROM PUBLIC;
 
 -- FUNCTION runs_rule(p_now timestamp with time zone, p_ends tenure.run_end[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_rule(p_now timestamp with time zone, p_ends tenure.run_end[]) FROM PUBLIC;
@@ -9773,9 +10044,6 @@ REVOKE ALL ON FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tu
 
 -- FUNCTION runs_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_take(p_caller tenure.caller_identity, p_now timestamp with time zone, p_ends tenure.end_batch, p_done uuid[]) FROM PUBLIC;
-
--- FUNCTION runs_untold(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.runs_untold(p_execution_id uuid, p_step_number integer, p_job_id uuid, p_run integer, p_actor text) FROM PUBLIC;
 
 -- FUNCTION schedule_advance(p_plans jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_advance(p_plans jsonb) FROM PUBLIC;
@@ -9884,20 +10152,20 @@ REVOKE ALL ON FUNCTION tenure.schedules_look_again(p_now timestamp with time zon
 -- FUNCTION secret_text(p_secret bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.secret_text(p_secret bytea) FROM PUBLIC;
 
+-- FUNCTION section_enter_entries(p_execs uuid[], p_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.section_enter_entries(p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
+
 -- FUNCTION section_is_over(p_execution_id uuid, p_section text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.section_is_over(p_execution_id uuid, p_section text) FROM PUBLIC;
 
--- FUNCTION section_lost(p_now timestamp with time zone, p_execution_id uuid, p_number integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.section_lost(p_now timestamp with time zone, p_execution_id uuid, p_number integer) FROM PUBLIC;
+-- FUNCTION section_step_fail(p_now timestamp with time zone, p_execution_id uuid, p_number integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.section_step_fail(p_now timestamp with time zone, p_execution_id uuid, p_number integer) FROM PUBLIC;
 
--- FUNCTION sections_entered(p_execs uuid[], p_numbers integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.sections_entered(p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
+-- FUNCTION sections_continue(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.sections_continue(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]) FROM PUBLIC;
 
--- FUNCTION sections_go_on(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.sections_go_on(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT inner_execs uuid[], OUT inner_numbers integer[], OUT lost_execs uuid[], OUT lost_numbers integer[]) FROM PUBLIC;
-
--- FUNCTION sections_leave(p_execs uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.sections_leave(p_execs uuid[]) FROM PUBLIC;
+-- FUNCTION sections_release(p_execs uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.sections_release(p_execs uuid[]) FROM PUBLIC;
 
 -- FUNCTION sections_shown(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.sections_shown(p_execution_id uuid) FROM PUBLIC;
@@ -9994,8 +10262,29 @@ REVOKE ALL ON FUNCTION tenure.start_line(p_run integer, p_worker text, p_started
 -- FUNCTION starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text) FROM PUBLIC;
 
--- FUNCTION step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[]) FROM PUBLIC;
+-- FUNCTION step_approvals_consume(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_approvals_consume(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION step_approvals_request(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_approvals_request(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[]) FROM PUBLIC;
+
+-- FUNCTION step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION step_errors(p_execution_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_errors(p_execution_id uuid) FROM PUBLIC;
+
+-- FUNCTION step_fail_refused(p_now timestamp with time zone, p_execution_id uuid, p_number integer, p_code text, p_message text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_fail_refused(p_now timestamp with time zone, p_execution_id uuid, p_number integer, p_code text, p_message text) FROM PUBLIC;
+
+-- FUNCTION step_fail_unapproved(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_fail_unapproved(p_now timestamp with time zone, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows) FROM PUBLIC;
 
 -- FUNCTION step_fenced(p_job_id uuid, p_fence bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_fenced(p_job_id uuid, p_fence bigint) FROM PUBLIC;
@@ -10003,8 +10292,20 @@ REVOKE ALL ON FUNCTION tenure.step_fenced(p_job_id uuid, p_fence bigint) FROM PU
 -- FUNCTION step_job_take(p_tenant_id integer, p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) FROM PUBLIC;
 
+-- FUNCTION step_jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) FROM PUBLIC;
+
+-- FUNCTION step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) FROM PUBLIC;
+
+-- FUNCTION step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies) FROM PUBLIC;
+
+-- FUNCTION step_lease_usual(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_lease_usual(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
 -- FUNCTION step_list(p_execution_id uuid, p_state text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) FROM PUBLIC;
@@ -10019,6 +10320,9 @@ REVOKE ALL ON FUNCTION tenure.step_origin(p_execution_id uuid, p_number integer,
 -- FUNCTION step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_progress(p_now timestamp with time zone, p_actor text, p_job_id uuid, p_progress jsonb) FROM PUBLIC;
 
+-- FUNCTION step_run_again(p_now timestamp with time zone, p_actor text, p_step tenure.step_rows); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_run_again(p_now timestamp with time zone, p_actor text, p_step tenure.step_rows) FROM PUBLIC;
+
 -- FUNCTION step_runs_keep(p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_runs_keep(p_job_ids uuid[]) FROM PUBLIC;
 
@@ -10028,44 +10332,59 @@ REVOKE ALL ON FUNCTION tenure.step_runs_of(p_execution_id uuid) FROM PUBLIC;
 -- FUNCTION step_shown(p_origin jsonb, p_target_ref text, p_fence bigint); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_shown(p_origin jsonb, p_target_ref text, p_fence bigint) FROM PUBLIC;
 
+-- FUNCTION step_starts_read(p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_starts_read(p_job_ids uuid[]) FROM PUBLIC;
+
+-- FUNCTION step_starts_record(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_starts_record(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+
 -- FUNCTION step_terms(p_execution_id uuid, p_plan jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_terms(p_execution_id uuid, p_plan jsonb) FROM PUBLIC;
 
--- FUNCTION steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_ask(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
+-- FUNCTION step_to_resolve(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_step_id text, p_verdict tenure.verdict); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_to_resolve(p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_step_id text, p_verdict tenure.verdict) FROM PUBLIC;
 
--- FUNCTION steps_begin(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_begin(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION steps_block(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_block(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
 
--- FUNCTION steps_begun(p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_begun(p_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION steps_carry_over(p_now timestamp with time zone, p_actor text, p_from uuid, p_to uuid, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_carry_over(p_now timestamp with time zone, p_actor text, p_from uuid, p_to uuid, p_reason text) FROM PUBLIC;
 
 -- FUNCTION steps_claimed(p_job_ids uuid[], OUT job_ids uuid[], OUT fences bigint[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_claimed(p_job_ids uuid[], OUT job_ids uuid[], OUT fences bigint[]) FROM PUBLIC;
 
--- FUNCTION steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
+-- FUNCTION steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_dispatch(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_granted boolean, p_begun boolean, INOUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
 
--- FUNCTION steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_end(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION steps_dispatch_held(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_dispatch_held(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean) FROM PUBLIC;
 
--- FUNCTION steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT told tenure.execution_told[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
+-- FUNCTION steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_enqueue(p_now timestamp with time zone, p_tenant_id integer, p_execs uuid[], p_numbers integer[], OUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
 
--- FUNCTION steps_go_on(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_go_on(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_numbers integer[], p_granted boolean) FROM PUBLIC;
+-- FUNCTION steps_enqueue_by_tenant(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], OUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_enqueue_by_tenant(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], OUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION steps_find_next(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_find_next(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) FROM PUBLIC;
 
 -- FUNCTION steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[]) FROM PUBLIC;
 
--- FUNCTION steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
+-- FUNCTION steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;
 
--- FUNCTION steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_over(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT told tenure.execution_told[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) FROM PUBLIC;
+-- FUNCTION steps_new_jobs(p_execs uuid[], p_numbers integer[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_new_jobs(p_execs uuid[], p_numbers integer[]) FROM PUBLIC;
+
+-- FUNCTION steps_set_running(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_set_running(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_skip(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_reason text) FROM PUBLIC;
+
+-- FUNCTION steps_write(p_tenant_id integer, p_new tenure.new_execution); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_write(p_tenant_id integer, p_new tenure.new_execution) FROM PUBLIC;
 
 -- FUNCTION stream_lag(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stream_lag() FROM PUBLIC;
@@ -10079,6 +10398,15 @@ REVOKE ALL ON FUNCTION tenure.stricter_class(p_said text, p_demanded text) FROM 
 
 -- FUNCTION stricter_lock(p_said text, p_demanded text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.stricter_lock(p_said text, p_demanded text) FROM PUBLIC;
+
+-- FUNCTION submission_again(p_old tenure.execution_rows, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.submission_again(p_old tenure.execution_rows, p_on_behalf_of text) FROM PUBLIC;
+
+-- FUNCTION submission_check(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission); Type: ACL
+REVOKE ALL ON FUNCTION tenure.submission_check(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission) FROM PUBLIC;
+
+-- FUNCTION submission_judge(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission); Type: ACL
+REVOKE ALL ON FUNCTION tenure.submission_judge(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission) FROM PUBLIC;
 
 -- FUNCTION submission_record(p_execution tenure.execution_rows, p_plan jsonb, p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.submission_record(p_execution tenure.execution_rows, p_plan jsonb, p_text text) FROM PUBLIC;
@@ -10167,8 +10495,8 @@ GRANT ALL ON FUNCTION tenure.target_type_set(p_name text, p_spec jsonb) TO tenur
 -- FUNCTION target_type_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.target_type_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb) FROM PUBLIC;
 
--- FUNCTION targets_hold(p_ids uuid[], p_patience text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.targets_hold(p_ids uuid[], p_patience text) FROM PUBLIC;
+-- FUNCTION targets_lock_rows(p_ids uuid[], p_patience text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.targets_lock_rows(p_ids uuid[], p_patience text) FROM PUBLIC;
 
 -- FUNCTION targets_wanted(p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.targets_wanted(p_ids uuid[]) FROM PUBLIC;
@@ -10265,6 +10593,12 @@ REVOKE ALL ON FUNCTION tenure.unread_query(p_partition text) FROM PUBLIC;
 
 -- FUNCTION utf16_rank(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.utf16_rank(p_text text) FROM PUBLIC;
+
+-- FUNCTION verdict_record(p_now timestamp with time zone, p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_step tenure.step_rows, p_verdict tenure.verdict); Type: ACL
+REVOKE ALL ON FUNCTION tenure.verdict_record(p_now timestamp with time zone, p_caller tenure.caller_identity, p_execution tenure.execution_rows, p_step tenure.step_rows, p_verdict tenure.verdict) FROM PUBLIC;
+
+-- FUNCTION vote_record(p_approval tenure.approvals, p_vote tenure.approval_votes); Type: ACL
+REVOKE ALL ON FUNCTION tenure.vote_record(p_approval tenure.approvals, p_vote tenure.approval_votes) FROM PUBLIC;
 
 -- FUNCTION vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, OUT trouble text, OUT roles text[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.vote_trouble(p_approval tenure.approvals, p_vote tenure.approval_votes, OUT trouble text, OUT roles text[]) FROM PUBLIC;
