@@ -178,7 +178,7 @@ perform tenure.principal_create('anna', 'human');
 perform tenure.key_create('anna', 'abcd2345', sha256('s'), array['viewer']);
 u := tenure.key_check('abcd2345', sha256('s'));
 perform tenure.key_revoke('abcd2345');
-perform tenure.act_as(u, 'job_list', null, 'docs');
+perform tenure.act_for_key(u, 'job_list', null, 'docs');
 
 -- code: subscription_unknown
 perform tenure.subscription_pause('audit');
@@ -307,14 +307,14 @@ perform tenure.login_unbind('reporting');
 -- code: executor_not_driven
 perform tenure.principal_create('mailer', 'service');
 perform tenure.key_create('mailer', 'abcd2345', sha256('s'), array['worker'], p_executors => array['DOT']);
-perform tenure.act_as(tenure.key_check('abcd2345', sha256('s')), 'job_claim', null, 'docs');
+perform tenure.act_for_key(tenure.key_check('abcd2345', sha256('s')), 'job_claim', null, 'docs');
 perform tenure.job_claim('worker-1', 'Codex');
 
 -- code: kind_not_allowed
 perform tenure.principal_create('mailer', 'service');
 perform tenure.key_create('mailer', 'abcd2345', sha256('s'), array['producer'],
   p_kinds => array['mail.send']);
-perform tenure.act_as(tenure.key_check('abcd2345', sha256('s')), 'job_enqueue', null, 'docs');
+perform tenure.act_for_key(tenure.key_check('abcd2345', sha256('s')), 'job_enqueue', null, 'docs');
 perform tenure.job_enqueue('report.build');
 
 -- code: text_invalid
