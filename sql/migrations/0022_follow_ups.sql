@@ -3,7 +3,7 @@
 
 create table tenure.follow_ups (
   task      text        not null check (task in ('step_end', 'step_start', 'lock_grant', 'slot_next')),
-  subject   text        not null,
+  subject   text        collate "C" not null,
   tenant_id integer     not null,
   due_at    timestamptz not null,
   reason    text,
@@ -13,9 +13,10 @@ create table tenure.follow_ups (
 create index follow_ups_due on tenure.follow_ups (task, due_at);
 comment on table tenure.follow_ups is
   'Work left for the next tick, done at least once. step_end: the end of a step''s job. step_start: starts '
-  'of a step''s runs that its chain lacks. lock_grant: a target whose queue may go on. slot_next: a run of a '
+  'of a step''s run that its chain lacks. lock_grant: a target whose queue may go on. slot_next: a run of a '
   'schedule has ended that another slot may wait for.';
-comment on column tenure.follow_ups.subject is 'The id of the job, the target, or the id of the slot.';
+comment on column tenure.follow_ups.subject is
+  'The id of the job (of a start: with "/" and the number of the run), the target, or the id of the slot.';
 comment on column tenure.follow_ups.reason is 'Why the last try failed. Null: it has not been tried.';
 -- Not forced on the owner: ends of jobs write it, and the functions filter by tenant themselves.
 alter table tenure.follow_ups enable row level security;

@@ -153,7 +153,7 @@ begin
   -- Locks are handed over at the time of now, however long the row locks were awaited: a hold of a target
   -- never begins before the previous one was over.
   p_now := greatest(p_now, tenure.now());
-  if tenure.are_starts_left(p_job_ids) then
+  if exists (select from tenure.starts_left(p_job_ids)) then
     perform tenure.starts_follow(p_now, p_job_ids, 'ended');
   end if;
   with ended as materialized (

@@ -156,6 +156,11 @@ begin
       from tenure.follow_ups_due('step_end', p_tenants, p_limit) f
       left join tenure.step_states s on s.job_id = f.subject::uuid
   loop
+    if v_end.execution_id is null then
+      -- The step has another job by now.
+      perform tenure.follow_up_take('step_end', v_end.tenant_id, v_end.subject);
+      continue;
+    end if;
     perform
        from tenure.execution_states e
       where e.execution_id = v_end.execution_id
@@ -189,13 +194,13 @@ begin
   for v_jobs in
     select s.execution_id, array_agg(s.job_id) as ids, min(f.tenant_id) as tenant_id, min(f.subject) as first
       from tenure.follow_ups_due('step_start', p_tenants, p_limit) f
-      join tenure.step_states s on s.job_id = f.subject::uuid
+      join tenure.step_states s on s.job_id = split_part(f.subject, '/', 1)::uuid
      -- The end of an earlier run comes first.
      where not exists (
              select
                from tenure.follow_ups o
               where o.task = 'step_end'
-                and o.subject = f.subject
+                and o.subject = split_part(f.subject, '/', 1)
                 and o.tenant_id = f.tenant_id)
      group by s.execution_id
      order by s.execution_id

@@ -30,23 +30,20 @@ end
 $$;
 
 -- One pass over many jobs: their ids, the hashes of their keys, whether a quick check raises a doubt, and the
--- text of all payloads.
+-- text of all payloads. Inlined: a function of its own would copy the arrays.
 create or replace function tenure.alike_pass(
-  p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[],
-  out ids uuid[], out hashes uuid[], out doubt boolean, out payload_text text)
-language plpgsql
+  p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[])
+returns table (ids uuid[], hashes uuid[], doubt boolean, payload_text text)
+language sql stable
 as $$
-begin
   select array_agg(tenure.batch_id(p_micros + t.n, p_tail)),
          array_agg(case when t.key is not null then tenure.idempotency_hash(p_scope, t.key) end),
          bool_or(tenure.may_be_refused(t.payload, t.payload_text, t.key)),
          string_agg(t.payload_text, '')
-    into ids, hashes, doubt, payload_text
     from (select s.n, s.payload, s.payload::text as payload_text, s.key
             from (select generate_series(1, p_rows) as n, unnest(p_payloads) as payload,
                          unnest(p_keys) as key) s
-          offset 0) t;
-end
+          offset 0) t
 $$;
 
 -- Refuses the first invalid one of these jobs. Called only when a quick check has raised a doubt.

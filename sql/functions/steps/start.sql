@@ -129,20 +129,18 @@ begin
   end if;
   if v_begun.left_over then
     insert into tenure.follow_ups (task, subject, tenant_id, due_at, detail)
-    select 'step_start', b.job_id::text, b.tenant_id, b.started_at,
-           jsonb_build_array(jsonb_build_object(
+    select 'step_start', b.job_id || '/' || b.run, b.tenant_id, b.started_at,
+           jsonb_build_object(
              'run', b.run,
              'worker', b.worker,
              'actor', p_actor,
              'fence', b.fence,
-             'started_at', b.started_at))
+             'started_at', b.started_at)
       from tenure.step_starts_read(p_job_ids) b
      where b.owed
         or b.execution_id <> all (v_held)
-     order by b.job_id
-    -- The start of a later run is added to that of an earlier one.
-    on conflict (task, subject, tenant_id) do update
-      set detail = follow_ups.detail || excluded.detail;
+    -- A subject of its own for each run: a start never waits for one that is being appended.
+    on conflict do nothing;
   end if;
 end
 $$;
@@ -221,26 +219,17 @@ begin
   for v_start in
     with gone as (
       delete from tenure.follow_ups f
-       where f.task = 'step_start'
-         and f.subject = any (p_job_ids::text[])
-      returning f.subject, f.tenant_id, f.due_at, f.detail
-    ), starts as (
-      select g.subject, g.tenant_id, g.due_at, d.start, (d.start ->> 'run')::integer as run,
-             p_which = 'all' or (d.start ->> 'run')::integer <= (
-               select max(a.run) from tenure.attempts a where a.job_id = g.subject::uuid) as is_due
-        from gone g
-        cross join lateral jsonb_array_elements(g.detail) d (start)
-    ), kept as (
-      insert into tenure.follow_ups (task, subject, tenant_id, due_at, detail)
-      select 'step_start', s.subject, s.tenant_id, min(s.due_at), jsonb_agg(s.start order by s.run)
-        from starts s
-       where s.is_due is not true
-       group by s.subject, s.tenant_id
+       where f.ctid = any (array(
+               select f.ctid
+                 from tenure.starts_left(p_job_ids) f
+                where p_which = 'all'
+                   or f.run <= (select max(a.run) from tenure.attempts a where a.job_id = f.job_id)))
+      returning f.subject, f.detail
     )
-    select s.subject::uuid as job_id, s.run, s.start ->> 'worker' as worker, s.start ->> 'actor' as actor,
-           (s.start ->> 'fence')::bigint as fence, (s.start ->> 'started_at')::timestamptz as started_at
-      from starts s
-     where s.is_due
+    select split_part(g.subject, '/', 1)::uuid as job_id, (g.detail ->> 'run')::integer as run,
+           g.detail ->> 'worker' as worker, g.detail ->> 'actor' as actor,
+           (g.detail ->> 'fence')::bigint as fence, (g.detail ->> 'started_at')::timestamptz as started_at
+      from gone g
      order by 1, 2
   loop
     perform tenure.step_fenced(v_start.job_id, v_start.fence);
@@ -256,13 +245,20 @@ begin
 end
 $$;
 
--- True when the chain lacks starts of runs of these jobs.
-create or replace function tenure.are_starts_left(p_job_ids uuid[]) returns boolean
+-- Starts of runs of these jobs that the chain lacks. Few ever do: with none at all it is one look.
+create or replace function tenure.starts_left(p_job_ids uuid[])
+returns table (ctid tid, job_id uuid, run integer)
 language sql stable
 as $$
-  select exists (
-    select
-      from tenure.follow_ups f
-     where f.task = 'step_start'
-       and f.subject = any (p_job_ids::text[]))
+  select f.place, t.id, f.run
+    from unnest(p_job_ids) t (id)
+    cross join lateral (
+      select f.ctid as place, split_part(f.subject, '/', 2)::integer as run
+        from tenure.follow_ups f
+       where f.task = 'step_start'
+         -- The character after the stroke.
+         and f.subject >= t.id || '/'
+         and f.subject < t.id || '0'
+      offset 0) f
+   where exists (select from tenure.follow_ups f where f.task = 'step_start')
 $$;
