@@ -439,8 +439,8 @@ CREATE FUNCTION tenure.alike_lane(p_caller tenure.caller_identity, p_like tenure
     AS $$...$$;
 
 -- alike_pass(bigint, text, text, integer, json[], text[]); Type: FUNCTION
-CREATE FUNCTION tenure.alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[], OUT ids uuid[], OUT hashes uuid[], OUT doubt boolean, OUT payload_text text) RETURNS record
-    LANGUAGE plpgsql
+CREATE FUNCTION tenure.alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[]) RETURNS TABLE(ids uuid[], hashes uuid[], doubt boolean, payload_text text)
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- anchor_add(bigint, timestamp with time zone, text, bytea); Type: FUNCTION
@@ -1026,11 +1026,6 @@ CREATE FUNCTION tenure.approvers_changed(p_now timestamp with time zone, p_names
 CREATE FUNCTION tenure.are_clean(p_payloads json[]) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $_$...$_$;
-
--- are_starts_left(uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.are_starts_left(p_job_ids uuid[]) RETURNS boolean
-    LANGUAGE sql STABLE
-    AS $$...$$;
 
 -- array_shape(anyarray); Type: FUNCTION
 CREATE FUNCTION tenure.array_shape(p_array anyarray) RETURNS text
@@ -4720,6 +4715,11 @@ CREATE FUNCTION tenure.starts_follow(p_now timestamp with time zone, p_job_ids u
     SET enable_seqscan TO 'off'
     AS $$...$$;
 
+-- starts_left(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.starts_left(p_job_ids uuid[]) RETURNS TABLE(place tid, job_id uuid, run integer)
+    LANGUAGE sql STABLE
+    AS $$...$$;
+
 -- step_approvals_consume(timestamp with time zone, uuid[], integer[]); Type: FUNCTION
 CREATE FUNCTION tenure.step_approvals_consume(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) RETURNS tenure.chain_entry[]
     LANGUAGE plpgsql
@@ -5894,7 +5894,7 @@ COMMENT ON COLUMN tenure.executors.nature IS 'Late slots of an agent are not run
 -- follow_ups; Type: TABLE
 CREATE TABLE tenure.follow_ups (
     task text NOT NULL,
-    subject text NOT NULL,
+    subject text NOT NULL COLLATE pg_catalog."C",
     tenant_id integer NOT NULL,
     due_at timestamp with time zone NOT NULL,
     reason text,
@@ -5903,10 +5903,10 @@ CREATE TABLE tenure.follow_ups (
 );
 
 -- TABLE follow_ups; Type: COMMENT
-COMMENT ON TABLE tenure.follow_ups IS 'Work left for the next tick, done at least once. step_end: the end of a step''s job. step_start: starts of a step''s runs that its chain lacks. lock_grant: a target whose queue may go on. slot_next: a run of a schedule has ended that another slot may wait for.';
+COMMENT ON TABLE tenure.follow_ups IS 'Work left for the next tick, done at least once. step_end: the end of a step''s job. step_start: starts of a step''s run that its chain lacks. lock_grant: a target whose queue may go on. slot_next: a run of a schedule has ended that another slot may wait for.';
 
 -- COLUMN follow_ups.subject; Type: COMMENT
-COMMENT ON COLUMN tenure.follow_ups.subject IS 'The id of the job, the target, or the id of the slot.';
+COMMENT ON COLUMN tenure.follow_ups.subject IS 'The id of the job (of a start: with "/" and the number of the run), the target, or the id of the slot.';
 
 -- COLUMN follow_ups.reason; Type: COMMENT
 COMMENT ON COLUMN tenure.follow_ups.reason IS 'Why the last try failed. Null: it has not been tried.';
@@ -8166,8 +8166,8 @@ GRANT ALL ON FUNCTION tenure.acts_as(p_role text) TO tenure_server, tenure_admin
 -- FUNCTION alike_lane(p_caller tenure.caller_identity, p_like tenure.new_job); Type: ACL
 REVOKE ALL ON FUNCTION tenure.alike_lane(p_caller tenure.caller_identity, p_like tenure.new_job) FROM PUBLIC;
 
--- FUNCTION alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[], OUT ids uuid[], OUT hashes uuid[], OUT doubt boolean, OUT payload_text text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[], OUT ids uuid[], OUT hashes uuid[], OUT doubt boolean, OUT payload_text text) FROM PUBLIC;
+-- FUNCTION alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.alike_pass(p_micros bigint, p_tail text, p_scope text, p_rows integer, p_payloads json[], p_keys text[]) FROM PUBLIC;
 
 -- FUNCTION anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea); Type: ACL
 REVOKE ALL ON FUNCTION tenure.anchor_add(p_number bigint, p_at timestamp with time zone, p_key_id text, p_signature bytea) FROM PUBLIC;
@@ -8322,9 +8322,6 @@ REVOKE ALL ON FUNCTION tenure.approvers_changed(p_now timestamp with time zone, 
 
 -- FUNCTION are_clean(p_payloads json[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.are_clean(p_payloads json[]) FROM PUBLIC;
-
--- FUNCTION are_starts_left(p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.are_starts_left(p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION array_shape(p_array anyarray); Type: ACL
 REVOKE ALL ON FUNCTION tenure.array_shape(p_array anyarray) FROM PUBLIC;
@@ -10261,6 +10258,9 @@ REVOKE ALL ON FUNCTION tenure.start_line(p_run integer, p_worker text, p_started
 
 -- FUNCTION starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.starts_follow(p_now timestamp with time zone, p_job_ids uuid[], p_which text) FROM PUBLIC;
+
+-- FUNCTION starts_left(p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.starts_left(p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION step_approvals_consume(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_approvals_consume(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[]) FROM PUBLIC;

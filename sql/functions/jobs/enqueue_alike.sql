@@ -83,7 +83,6 @@ declare
   v_tail   text := substr(gen_random_uuid()::text, 19);
   v_due    timestamptz := greatest(p_like.due_at, p_now);
   v_rank   integer := -coalesce(p_like.priority, 0);
-  v_trace  text := tenure.traceparent();
   v_lane   record;
   v_text   text;
   v_doubt  boolean;
@@ -137,7 +136,7 @@ begin
     priority, due, deadline_at, attempts_max, backoff_base_seconds, backoff_jitter_percent,
     run_timeout_seconds, renewals_max, on_exhausted, payload_classification, source_ref, target_ref,
     payload_ref, affinity_key, correlation_id, causation_event, parent_job_id, workflow_id, run_id,
-    source_system, enqueued_by, on_behalf_of, created_at, traceparent)
+    on_behalf_of, source_system, enqueued_by, created_at, traceparent)
   select t.id, coalesce(t.payload, '{}'), t.key, c.*
     -- What all of them have is computed once: a field of a variable costs more than a column.
     from (
@@ -145,12 +144,12 @@ begin
              coalesce(p_like.event_domain, v_lane.event_domain, 'job'), -v_rank, v_due, p_like.deadline_at,
              coalesce(p_like.attempts_max, v_lane.attempts_max, p_tuning.attempts_max),
              coalesce(v_lane.backoff_base_seconds, p_tuning.backoff_base_seconds),
-             coalesce(v_lane.backoff_jitter_percent, p_tuning.jitter_percent),
-             v_lane.run_timeout_seconds, v_lane.renewals_max, coalesce(v_lane.on_exhausted, 'dead_letter'),
+             coalesce(v_lane.backoff_jitter_percent, p_tuning.jitter_percent), v_lane.run_timeout_seconds,
+             v_lane.renewals_max, coalesce(v_lane.on_exhausted, 'dead_letter'),
              coalesce(p_like.classification, 'safe_metadata'), p_like.source_ref, p_like.target_ref,
              p_like.payload_ref, p_like.affinity_key, p_like.correlation_id, p_like.causation_event,
-             p_like.parent_job_id, p_like.workflow_id, p_like.run_id,
-             coalesce(p_like.source_system, 'tenure'), p_caller.principal, p_like.on_behalf_of, p_now, v_trace
+             p_like.parent_job_id, p_like.workflow_id, p_like.run_id, p_like.on_behalf_of,
+             coalesce(p_like.source_system, 'tenure'), p_caller.principal, p_now, tenure.traceparent()
       offset 0) c
     -- unnest in the select list, not in from: rows come one by one and are not stored in between.
     cross join (select unnest(v_ids) as id, unnest(p_payloads) as payload, unnest(p_keys) as key) t;

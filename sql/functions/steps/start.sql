@@ -220,7 +220,7 @@ begin
     with gone as (
       delete from tenure.follow_ups f
        where f.ctid = any (array(
-               select f.ctid
+               select f.place
                  from tenure.starts_left(p_job_ids) f
                 where p_which = 'all'
                    or f.run <= (select max(a.run) from tenure.attempts a where a.job_id = f.job_id)))
@@ -247,7 +247,7 @@ $$;
 
 -- Starts of runs of these jobs that the chain lacks. Few ever do: with none at all it is one look.
 create or replace function tenure.starts_left(p_job_ids uuid[])
-returns table (ctid tid, job_id uuid, run integer)
+returns table (place tid, job_id uuid, run integer)
 language sql stable
 as $$
   select f.place, t.id, f.run

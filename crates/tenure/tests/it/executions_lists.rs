@@ -1,12 +1,12 @@
 //! Lists of executions: by their target, page by page, and none of another tenant.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tenure_core::limits::LIST_ROWS_MAX;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::approvals_scene::{act, ask, id, people, plan, submit, work_all};
-use crate::fixture::{get, raised, rows, run, try_rows};
+use crate::approvals_scene::{act, ask, ask_change, decide, id, people, plan, submit, work_all};
+use crate::fixture::{get, one, raised, rows, run, try_rows};
 use crate::locks_order::measured;
 
 /// So many executions of the past, each at a target of its own.
@@ -121,4 +121,31 @@ async fn a_page_begins_only_at_an_execution_of_ones_own() {
     for foreign in [second, Uuid::nil()] {
         raised(try_rows(&beta, page, &[&foreign]).await, "execution_unknown");
     }
+}
+
+/// An answer said "running" and settled at once, made of two looks between which the last step ended.
+#[tokio::test]
+async fn whether_an_execution_is_settled_is_of_the_same_moment_as_its_state() {
+    let (_db, c) = people().await;
+    let asked = ask_change(&c).await;
+    let seen = async || -> (String, bool, bool) {
+        let shown: Value = one(&c, "select tenure.execution_show($1)", &[&asked.execution]).await;
+        let ended = rows(
+            &c,
+            "select from tenure.execution_ended(array[$1::uuid])",
+            &[&asked.execution],
+        )
+        .await;
+        let settled = shown["settled"].as_bool().expect("yes or no");
+        (
+            shown["state"].as_str().expect("a state").to_owned(),
+            settled,
+            !ended.is_empty(),
+        )
+    };
+    assert_eq!(seen().await, ("awaiting_approval".to_owned(), true, true));
+    decide(&c, "ada", &asked, "approve", "").await;
+    assert_eq!(seen().await, ("running".to_owned(), false, false));
+    work_all(&c).await;
+    assert_eq!(seen().await, ("succeeded".to_owned(), true, true));
 }

@@ -277,33 +277,6 @@ async fn an_execution_shows_its_steps_by_outcome_and_its_times() {
     check_executions(&c).await;
 }
 
-/// An answer said "running" and settled at once, made of two looks between which the last step ended.
-#[tokio::test]
-async fn whether_an_execution_is_settled_is_of_the_same_moment_as_its_state() {
-    let (_db, c) = people().await;
-    let asked = ask_change(&c).await;
-    let seen = async || -> (String, bool, bool) {
-        let shown: Value = one(&c, "select tenure.execution_show($1)", &[&asked.execution]).await;
-        let ended = rows(
-            &c,
-            "select from tenure.execution_ended(array[$1::uuid])",
-            &[&asked.execution],
-        )
-        .await;
-        let settled = shown["settled"].as_bool().expect("yes or no");
-        (
-            shown["state"].as_str().expect("a state").to_owned(),
-            settled,
-            !ended.is_empty(),
-        )
-    };
-    assert_eq!(seen().await, ("awaiting_approval".to_owned(), true, true));
-    decide(&c, "ada", &asked, "approve", "").await;
-    assert_eq!(seen().await, ("running".to_owned(), false, false));
-    work_all(&c).await;
-    assert_eq!(seen().await, ("succeeded".to_owned(), true, true));
-}
-
 /// Proves: S159, S160, S161, S162, S163, S167, S168, S169, S170, S171, S172, S178, S179, S180, S181, S186, S188. Guards: D84, D85, D89, D103, D104.
 #[tokio::test]
 async fn rows_that_mean_nothing_are_refused_by_the_tables() {
