@@ -4973,7 +4973,7 @@ CREATE FUNCTION tenure.steps_find_next(p_now timestamp with time zone, p_execs u
     AS $$...$$;
 
 -- steps_lease(integer, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[]) RETURNS integer
+CREATE FUNCTION tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[], OUT job_ids uuid[], OUT lease_seconds integer) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
@@ -7616,6 +7616,9 @@ CREATE TRIGGER step_runs_kept BEFORE DELETE ON tenure.step_runs FOR EACH ROW EXE
 
 -- step_states step_states_frozen; Type: TRIGGER
 CREATE TRIGGER step_states_frozen BEFORE UPDATE OF execution_id, step_number, tenant_id, attempts_max ON tenure.step_states FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
+
+-- step_states step_states_kept; Type: TRIGGER
+CREATE TRIGGER step_states_kept BEFORE DELETE ON tenure.step_states FOR EACH ROW EXECUTE FUNCTION tenure.refuse_loss();
 
 -- steps steps_frozen; Type: TRIGGER
 CREATE TRIGGER steps_frozen BEFORE UPDATE ON tenure.steps FOR EACH ROW EXECUTE FUNCTION tenure.refuse_change();
@@ -10368,8 +10371,8 @@ REVOKE ALL ON FUNCTION tenure.steps_enqueue_by_tenant(p_now timestamp with time 
 -- FUNCTION steps_find_next(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_find_next(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_states text[], INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[], OUT stopped uuid[]) FROM PUBLIC;
 
--- FUNCTION steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[], OUT job_ids uuid[], OUT lease_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[], OUT job_ids uuid[], OUT lease_seconds integer) FROM PUBLIC;
 
 -- FUNCTION steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.steps_lock(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], p_granted boolean, INOUT entries tenure.chain_entry[], OUT execs uuid[], OUT numbers integer[]) FROM PUBLIC;

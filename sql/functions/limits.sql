@@ -116,6 +116,7 @@ as $$
     when 'evidence_error_chars_max' then 500
     when 'service_days'             then 1
     when 'service_rows_max'         then 100
+    when 'usual_lease_rows_max' then 2000 when 'usual_lease_steps_max' then 200
     when 'policy_renewals_max'      then 1000
   end
 $$;

@@ -115,6 +115,8 @@ comment on column tenure.step_states.needs_left is 'How many of its needs have n
 comment on column tenure.step_states.fence is
   'The fencing number of the run that may act on the target, or was the last: greater than all before it. '
   'Null for a step without a lock.';
+create trigger step_states_kept before delete on tenure.step_states
+  for each row execute function tenure.refuse_loss();
 create trigger step_states_frozen before update of execution_id, step_number, tenant_id, attempts_max
   on tenure.step_states
   for each row execute function tenure.refuse_change();

@@ -254,6 +254,10 @@ limits! {
     SERVICE_DAYS: i64 = 1, "service_days";
     /// Rows of such processes that one run of a service removes.
     SERVICE_ROWS_MAX: i64 = 100, "service_rows_max";
+    /// Steps of a kind, newest first, among which those are looked for that say how long a lease is usual.
+    USUAL_LEASE_ROWS_MAX: i64 = 2000, "usual_lease_rows_max";
+    /// Steps that say how long a lease is usual for their kind.
+    USUAL_LEASE_STEPS_MAX: i64 = 200, "usual_lease_steps_max";
     /// Renewals of a lease that a timeout policy may allow.
     POLICY_RENEWALS_MAX: i64 = 1000, "policy_renewals_max";
 }

@@ -241,7 +241,9 @@ begin
            select x.execution_id
              from tenure.execution_states x
             where x.state = 'approved'
-              -- Only a plan that needs an approval has votes.
+              and (select e.approval_level
+                     from tenure.executions e
+                    where e.execution_id = x.execution_id) > 0
               and exists (
                     select
                       from tenure.approvals a

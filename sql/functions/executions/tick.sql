@@ -192,9 +192,10 @@ declare
   v_what text;
 begin
   for v_jobs in
-    select s.execution_id, array_agg(s.job_id) as ids, min(f.tenant_id) as tenant_id, min(f.subject) as first
+    select s.execution_id, array_agg(s.job_id) as ids, min(f.tenant_id) as tenant_id,
+           array_agg(f.subject) as subjects
       from tenure.follow_ups_due('step_start', p_tenants, p_limit) f
-      join tenure.step_states s on s.job_id = split_part(f.subject, '/', 1)::uuid
+      left join tenure.step_states s on s.job_id = split_part(f.subject, '/', 1)::uuid
      -- The end of an earlier run comes first.
      where not exists (
              select
@@ -205,6 +206,11 @@ begin
      group by s.execution_id
      order by s.execution_id
   loop
+    if v_jobs.execution_id is null then
+      -- Their steps have other jobs by now, or are archived.
+      delete from tenure.follow_ups f where f.task = 'step_start' and f.subject = any (v_jobs.subjects);
+      continue;
+    end if;
     perform
        from tenure.execution_states e
       where e.execution_id = v_jobs.execution_id
@@ -214,7 +220,8 @@ begin
       v_done := v_done + tenure.starts_follow(p_now, v_jobs.ids, 'all');
     exception when others then
       get stacked diagnostics v_what = message_text;
-      perform tenure.follow_up_failed('step_start', v_jobs.tenant_id, v_jobs.first, p_now, v_what);
+      perform tenure.follow_up_failed('step_start', v_jobs.tenant_id, s, p_now, v_what)
+         from unnest(v_jobs.subjects) s;
     end;
   end loop;
   return v_done;

@@ -37,11 +37,15 @@ begin
        order by r.rank, r.due, r.job_id
        limit v_whole.room
          for update skip locked);
+    if v_whole.wanted = '{}' then
+      return '{}';
+    end if;
     -- Steps have a lease as long as they need, whatever the worker asks for.
-    v_whole.lease_seconds := coalesce(
-      tenure.steps_lease(p_tenant_id, v_whole.kind, v_whole.wanted), v_whole.lease_seconds);
+    select s.job_ids, coalesce(s.lease_seconds, v_whole.lease_seconds)
+      into v_whole.wanted, v_whole.lease_seconds
+      from tenure.steps_lease(p_tenant_id, v_whole.kind, v_whole.wanted) s;
     v_whole.lease := make_interval(secs => v_whole.lease_seconds);
-    return case when v_whole.wanted = '{}' then '{}' else array[v_whole] end;
+    return array[v_whole];
   end if;
   if p_claim.affinity_key is not null then
     v_pick := v_whole;

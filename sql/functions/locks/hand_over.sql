@@ -91,9 +91,11 @@ begin
     update tenure.step_states s
        set state = 'waiting'
      where s.execution_id = v_next.execution_id
-       and s.step_number = v_next.step_number;
+       and s.step_number = v_next.step_number
+       and s.state = 'blocked';
+    continue when not found;
     if v_exec.state = 'approved' and tenure.execution_park(p_now, v_exec) then
-      -- Its other steps have left their lines with this one.
+      -- Its other steps have left their queues with this one.
       v_sent := v_sent + v_exec.step_count;
       continue;
     end if;

@@ -94,6 +94,8 @@ $$;
 create or replace function tenure.slot_reopen(p_job_id uuid, p_by_job_id uuid) returns void
 language plpgsql
 as $$
+declare
+  v_slot record;
 begin
   update tenure.planned_slots p
      set state = 'running',
@@ -105,8 +107,10 @@ begin
          result_ref = null,
          error_code = null,
          error_message = null
-   where p.job_id = p_job_id and p.state = 'failed';
+   where p.job_id = p_job_id and p.state = 'failed'
+  returning p.tenant_id, p.slot_id into v_slot;
   if found then
+    perform tenure.follow_up_take('slot_next', v_slot.tenant_id, v_slot.slot_id::text);
     update tenure.lanes l set planned = true
      where not l.planned
        and l.lane = (select j.lane from tenure.jobs j where j.job_id = p_by_job_id);
@@ -127,7 +131,8 @@ as $$
                  from tenure.follow_ups f
                 where f.task = 'slot_next'
                 order by f.due_at
-                limit tenure.limit_of('schedule_rows_max')) o
+                limit tenure.limit_of('schedule_rows_max')
+                  for update skip locked) o
              left join lateral (
                select p.schedule_id
                  from tenure.planned_slots p

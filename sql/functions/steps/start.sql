@@ -1,18 +1,24 @@
 -- Runs of steps begin: the fence that each may act under, and the line of its start in the chain. Only claims
 -- and starts of jobs in lanes with steps (lanes.stepped) come here, and none of them waits for an execution.
 
--- The lease of a claim of these steps: as long as the longest of them needs, but no longer than the kind
--- allows. Null if none of them says how long.
-create or replace function tenure.steps_lease(p_tenant_id integer, p_kind text, p_job_ids uuid[])
-returns integer
+-- Which of these steps one claim takes, and its lease: as long as the longest of them needs, but no longer
+-- than the kind allows; null if none says how long. A step that needs more than twice the lease of the first
+-- is left for another claim: after the death of a worker, a short step would wait for the long lease.
+create or replace function tenure.steps_lease(
+  p_tenant_id integer, p_kind text, p_job_ids uuid[], out job_ids uuid[], out lease_seconds integer)
 language plpgsql stable
 as $$
 begin
-  return (
-    select least(max(j.lease_seconds), max(k.lease_seconds_max) filter (where j.lease_seconds is not null))
-      from unnest(p_job_ids) t (id)
-      cross join lateral (select j.lease_seconds from tenure.jobs j where j.job_id = t.id limit 1) j
-      left join tenure.kinds k on k.tenant_id = p_tenant_id and k.kind = p_kind);
+  select array_agg(j.id order by j.n),
+         least(max(j.seconds), max(k.lease_seconds_max) filter (where j.seconds is not null))
+    into job_ids, lease_seconds
+    from (
+      select t.id, t.n, j.seconds, first_value(j.seconds) over (order by t.n) as first
+        from unnest(p_job_ids) with ordinality t (id, n)
+        cross join lateral (
+          select j.lease_seconds as seconds from tenure.jobs j where j.job_id = t.id limit 1) j) j
+    left join tenure.kinds k on k.tenant_id = p_tenant_id and k.kind = p_kind
+   where (j.seconds > 2 * j.first) is not true;
 end
 $$;
 

@@ -62,14 +62,23 @@ as $$
 begin
   return (
     select (2 * percentile_disc(0.95) within group (order by d.duration_ms) / 1000)::integer
-      -- The steps of the newest executions, whether or not they have ended.
-      from (select o.execution_id, o.step_number
-              from tenure.steps o
-             where o.tenant_id = p_tenant_id
-               and o.kind = p_kind
-             order by o.execution_id desc
-             limit 200) r
-      join tenure.step_rows d on d.execution_id = r.execution_id and d.step_number = r.step_number);
+      -- The newest steps that were ever queued, ended or not, among the newest of all: a large plan that
+      -- waits does not hide them, and one look stays bounded.
+      from (select tenure.milliseconds(s.started_at, s.ended_at) as duration_ms
+              from (select o.execution_id, o.step_number
+                      from tenure.steps o
+                     where o.tenant_id = p_tenant_id
+                       and o.kind = p_kind
+                     order by o.execution_id desc
+                     limit tenure.limit_of('usual_lease_rows_max')) r
+              cross join lateral (
+                select s.started_at, s.ended_at
+                  from tenure.step_states s
+                 where s.execution_id = r.execution_id
+                   and s.step_number = r.step_number
+                   and s.queued_at is not null
+                offset 0) s
+             limit tenure.limit_of('usual_lease_steps_max')) d);
 end
 $$;
 

@@ -476,12 +476,11 @@ async fn the_lease_of_a_step_keeps_to_the_limit_of_its_kind() {
 async fn a_kind_has_few_lanes_however_many_lengths_its_steps_have() {
     let (_db, c) = people().await;
     rule(&c, "free", json!({"level": 0})).await;
-    for timeout in [5, 100, 30, 60, 20] {
+    for timeout in [5, 100, 30, 60, 900, 20] {
         let mut one_step = plan(&format!("p{timeout}"), &["a modify"]);
         one_step["steps"][0]["timeout_seconds"] = json!(timeout);
         submit(&c, "eve", &one_step, "").await;
     }
-    // Its lease, the lease that it needs, and that by which renewals count.
     let claim = async |limit: i32| -> Vec<(i32, i32, i32)> {
         let taken = "select array_agg(job_id) from tenure.job_claim_many('w', p_kinds => array['touch'], p_limit => $1, p_mode => 'started')";
         let jobs: Vec<Uuid> = get(&c, taken, &[&limit]).await;
@@ -494,7 +493,8 @@ async fn a_kind_has_few_lanes_however_many_lengths_its_steps_have() {
     };
     assert_eq!(claim(1).await, [(15, 15, 15)]);
     assert_eq!(claim(1).await, [(110, 110, 110)]);
-    assert_eq!(claim(10).await, [(70, 40, 40), (70, 70, 70), (70, 30, 30)]);
+    assert_eq!(claim(10).await, [(70, 40, 40), (70, 70, 70), (70, 30, 30)], "not the long one");
+    assert_eq!(claim(10).await, [(910, 910, 910)]);
     let lanes = "select count(*) from tenure.lanes where kind = 'touch'";
     assert_eq!(get::<i64>(&c, lanes, &[]).await, 2, "one of plain jobs, one of steps");
 }
