@@ -493,7 +493,7 @@ async fn a_kind_has_few_lanes_however_many_lengths_its_steps_have() {
     };
     assert_eq!(claim(1).await, [(15, 15, 15)]);
     assert_eq!(claim(1).await, [(110, 110, 110)]);
-    assert_eq!(claim(10).await, [(70, 40, 40), (70, 70, 70), (70, 30, 30)], "not the long one");
+    assert_eq!(claim(10).await, [(70, 40, 40), (70, 70, 70), (70, 30, 30)]);
     assert_eq!(claim(10).await, [(360, 360, 360)]);
     let lanes = "select count(*) from tenure.lanes where kind = 'touch'";
     assert_eq!(get::<i64>(&c, lanes, &[]).await, 2, "one of plain jobs, one of steps");
