@@ -22,11 +22,8 @@ const PROMPT_ONLY: [&str; 10] = [
     "http/listen/",
 ];
 
-/// Texts of SQL that no other surface shows: comments of the catalogue, and the refusal of a row that was deleted by hand.
-const SQL_ONLY: [&str; 2] = [
-    "Rows go with tenure.execution_archive(execution, evidence).",
-    "System identifier, timeline and database: tenure.lineage().",
-];
+/// Texts of SQL that no other surface shows: the refusal of a row that was deleted by hand.
+const SQL_ONLY: [&str; 1] = ["Rows go with tenure.execution_archive(execution, evidence)."];
 
 fn files(under: &Path, kind: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -41,11 +38,16 @@ fn files(under: &Path, kind: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The texts of SQL, without its comments.
+/// The texts of SQL, without its comments and those of the catalogue.
 fn texts_of_sql(source: &str) -> Vec<String> {
+    let mut in_comment = false;
     let lines: Vec<&str> = source
         .lines()
-        .filter(|line| !line.trim_start().starts_with("--"))
+        .filter(|line| {
+            let is_comment = in_comment || line.starts_with("comment on ");
+            in_comment = is_comment && !line.ends_with(';');
+            !is_comment && !line.trim_start().starts_with("--")
+        })
         .collect();
     let source = lines.join("\n").replace("''", "\u{1}");
     source
