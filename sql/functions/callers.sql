@@ -62,11 +62,8 @@ begin
          and k.revoked_at is null
          and (k.expires_at is null or k.expires_at > tenure.now());
       if not found then
-        raise exception using
-          errcode = 'TN046',
-          message = 'The key is not valid.',
-          detail = 'It was revoked, or has expired.',
-          hint = 'Ask an admin of the tenant for a new one.';
+        perform tenure.refuse('key_invalid', 'The key is not valid.', 'It was revoked, or has expired.',
+          'Ask an admin of the tenant for a new one.');
       end if;
       if v_caller.tenant_id > 0 then
         return v_caller;
@@ -74,10 +71,10 @@ begin
       -- A key of the installation names its tenant, as a trusted login does.
       v_caller.tenant_id := 1;
     else
-      v_caller.principal :=
-        coalesce(nullif(current_setting('tenure.principal', true), ''), v_caller.principal, v_login);
-      v_caller.payload_access :=
-        coalesce(nullif(current_setting('tenure.payload_access', true), ''), 'restricted');
+      v_caller.principal := coalesce(nullif(current_setting('tenure.principal', true), ''),
+        v_caller.principal, v_login);
+      v_caller.payload_access := coalesce(nullif(current_setting('tenure.payload_access', true), ''),
+        'restricted');
     end if;
     v_name := nullif(current_setting('tenure.tenant', true), '');
     if v_name = '*' then
@@ -87,23 +84,20 @@ begin
       v_caller.scope := 'tenant';
       select t.tenant_id into v_caller.tenant_id
         from tenure.tenants t
-       where t.name = v_name and t.tenant_id > 0;
+       where t.name = v_name
+         and t.tenant_id > 0;
       if not found then
-        raise exception using
-          errcode = 'TN027',
-          message = format('There is no tenant %L.', v_name),
-          detail = 'The setting tenure.tenant names the tenant of this transaction.',
-          hint = 'Create it with tenure.tenant_create(name), or name another.';
+        perform tenure.refuse('tenant_unknown', format('There is no tenant %L.', v_name),
+          'No tenant of this installation has that name.',
+          format('Name another, or create it: tenure.tenant_create(%L).', v_name));
       end if;
     end if;
   end if;
 
   if v_caller.scope is null then
-    raise exception using
-      errcode = 'TN029',
-      message = format('The login %L is bound to no tenant.', v_login),
-      detail = 'This installation has no binding for logins without one of their own.',
-      hint = 'An admin binds it: select tenure.login_bind(login, tenant).';
+    perform tenure.refuse('login_unbound', format('The login %L is bound to no tenant.', v_login),
+      'This installation has no binding for logins without one of their own.',
+      'An admin binds it: select tenure.login_bind(login, tenant).');
   end if;
   return v_caller;
 end

@@ -124,7 +124,7 @@ async fn every_code_and_view_of_the_readme_exists_and_none_is_left_out() {
             assert!(known, "{name} names the code {code}, which does not exist");
         }
     }
-    // Views that somebody may read; the others are for functions.
+    // Views that a role may read; the others are for functions.
     let views = names(
         &c,
         "select c.relname::text from pg_class c

@@ -148,6 +148,22 @@ fn no_function_of_sql_is_longer_than_a_reader_takes_in() {
     assert!(long.is_empty(), "{long:#?}");
 }
 
+/// The later of two files would win, and the reader of the other would not know.
+#[test]
+fn no_function_of_sql_is_defined_twice() {
+    let mut names = Vec::new();
+    for path in files(&root().join("sql/functions")) {
+        let text = fs::read_to_string(&path).expect("an SQL file");
+        let made = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("create or replace function "));
+        names.extend(made.map(|rest| rest.split('(').next().unwrap_or(rest).to_owned()));
+    }
+    names.sort();
+    let twice: Vec<&[String]> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
+
 #[test]
 fn migrations_are_numbered_without_a_gap() {
     let mut names: Vec<String> = files(&root().join("sql/migrations"))
