@@ -15,6 +15,7 @@ pub const NO_PREVIOUS: &str = "0000000000000000000000000000000000000000000000000
 
 /// What the chain of one execution had come to: a leaf of the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "HeadRow", into = "HeadRow")]
 pub struct Head {
     /// The tenant's name.
@@ -63,6 +64,7 @@ impl Head {
 
 /// A checkpoint as it is published, its fields in the order in which they are written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
     /// `checkpoint`.
@@ -170,6 +172,7 @@ impl Checkpoint {
 
 /// The proof that a checkpoint covers what the chain of an execution had come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proof {
     /// `proof`.
     pub kind: String,

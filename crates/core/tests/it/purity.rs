@@ -19,6 +19,7 @@ fn the_core_depends_on_nothing_that_reaches_the_world() {
                 "ed25519-dalek",
                 "jiff",
                 "regex",
+                "schemars",
                 "serde",
                 "serde_json",
                 "serde_json_canonicalizer",
