@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure::store::jobs::{self, CancelMode};
+use tenure::api::jobs::{CancelMode, JobCancel};
+use tenure::store::jobs;
 use tenure::worker::{Context, Failure, Worker};
 use tenure::{Client, NewJob, Pool};
 use tokio::sync::oneshot;
@@ -47,7 +48,13 @@ async fn main() -> anyhow::Result<()> {
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     println!("It has counted to {counted}. That is enough.");
-    jobs::cancel(&*operator, job, "enough", CancelMode::Cooperative, None).await?;
+    let cancel = JobCancel {
+        job_id: job,
+        reason: "enough".to_owned(),
+        mode: CancelMode::Cooperative,
+        on_behalf_of: None,
+    };
+    tenure::operations::call(&*operator, &cancel).await?;
 
     let end = client.wait(job, Duration::from_secs(60)).await?;
     println!("The job is {}: {:?}.", end.state, end.cancel_reason.unwrap_or_default());

@@ -5,9 +5,11 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use tenure::api::actions::{ActionSet, ActionSpec};
+use tenure::api::executions::ActionClass;
 use tenure::core::plan::Plan;
+use tenure::operations;
 use tenure::pool::PoolOptions;
-use tenure::store::actions::action_set;
 use tenure::store::principals::{principal_create, principal_list, principal_set};
 use tenure::worker::{Context, Failure, Worker};
 use tenure::{Client, Pool};
@@ -61,10 +63,19 @@ async fn main() -> anyhow::Result<()> {
     {
         // What the actions are is not the requester's word: a step that said less would be refused.
         let admin = pool.get().await?;
-        let look = serde_json::json!({"action_class": "read"});
-        action_set(&*admin, "service.check", &look).await?;
-        let change = serde_json::json!({"action_class": "modify", "level_min": 1});
-        action_set(&*admin, "service.restart", &change).await?;
+        let look = ActionSet {
+            name: "service.check".to_owned(),
+            spec: ActionSpec::of(ActionClass::Read),
+        };
+        operations::call(&*admin, &look).await?;
+        let change = ActionSet {
+            name: "service.restart".to_owned(),
+            spec: ActionSpec {
+                level_min: Some(1),
+                ..ActionSpec::of(ActionClass::Modify)
+            },
+        };
+        operations::call(&*admin, &change).await?;
     }
     let (ann, bob) = (acting_as(&url, "ann")?, acting_as(&url, "bob")?);
 

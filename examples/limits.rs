@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure::store::{jobs, kinds};
+use tenure::api::jobs::JobExplain;
+use tenure::store::kinds;
 use tenure::testing::drain;
 use tenure::worker::{Context, Worker, WorkerBuilder};
 use tenure::{Client, NewJob, Pool};
@@ -43,14 +44,17 @@ async fn main() -> anyhow::Result<()> {
     let (client, printer) = (Client::new(pool.clone()), Arc::new(Printer::default()));
     let admin = pool.get().await?;
 
-    // The limit is the kind's, kept by the database: it holds for every process, and nobody can leak a slot.
+    // The limit is the kind's, kept by the database: it holds for every process, and no exit can leak a place.
     kinds::kind_set(&*admin, "example.print", &json!({"concurrency_max": 2}), None).await?;
     let pages: Vec<NewJob> = (0..12).map(|_| NewJob::new("example.print")).collect();
     let pages = client.enqueue_many(&pages).await?;
 
     kinds::kind_pause(&*admin, "example.print", Some("no paper"), None).await?;
-    let told = jobs::explain(&*admin, pages[0].job_id).await?;
-    println!("Paused: {} waits, since: {}", pages[0].state, told["reasons"][0]["why"]);
+    let explain = JobExplain {
+        job_id: pages[0].job_id,
+    };
+    let told = tenure::operations::call(&*admin, &explain).await?;
+    println!("Paused: {} waits, since: {}", pages[0].state, told.reasons[0].why);
     kinds::kind_resume(&*admin, "example.print", None).await?;
 
     // Three workers; they might as well be on three machines.

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tenure::client::SlotFilter;
 use tenure::schedules::{NewSchedule, Overlap};
-use tenure::store::schedules::SlotFilter;
 use tenure::worker::{Context, Done, Failure, Worker};
 use tenure::{Client, Pool};
 

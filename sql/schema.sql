@@ -117,6 +117,16 @@ CREATE TYPE tenure.end_batch AS (
 	delay_seconds integer[]
 );
 
+-- event_entry; Type: TYPE
+CREATE TYPE tenure.event_entry AS (
+	seq bigint,
+	kind text,
+	subject uuid,
+	chain_seq integer,
+	step_id text,
+	data jsonb
+);
+
 -- handed_job; Type: TYPE
 CREATE TYPE tenure.handed_job AS (
 	job_id uuid,
@@ -418,7 +428,7 @@ CREATE FUNCTION tenure.action_set(p_name text, p_spec jsonb) RETURNS jsonb
     AS $$...$$;
 
 -- action_show(text, text); Type: FUNCTION
-CREATE FUNCTION tenure.action_show(p_action text, p_kind text DEFAULT NULL::text) RETURNS jsonb
+CREATE FUNCTION tenure.action_show(p_name text, p_kind text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -886,8 +896,8 @@ CREATE FUNCTION tenure.approval_event(p_approval tenure.approvals) RETURNS tenur
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- approval_list(uuid, text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.approval_list(p_execution_id uuid DEFAULT NULL::uuid, p_state text DEFAULT 'pending'::text, p_limit integer DEFAULT 100) RETURNS TABLE(approval_id uuid, execution_id uuid, step_id text, purpose text, requested_by text, requested_by_email text, level integer, roles text[], quorum integer, approvals_given integer, plan_hash text, plan_snapshot_hash text, state text, rule text, auto_approved boolean, runbook_ref text, created_at timestamp with time zone, expires_at timestamp with time zone, decided_at timestamp with time zone, decided_by text, reason text, consumed_at timestamp with time zone)
+-- approval_list(uuid, text[], integer, timestamp with time zone, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.approval_list(p_execution_id uuid DEFAULT NULL::uuid, p_state text[] DEFAULT '{pending}'::text[], p_limit integer DEFAULT 100, p_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_after_id uuid DEFAULT NULL::uuid) RETURNS TABLE(approval_id uuid, execution_id uuid, step_id text, purpose text, requested_by text, requested_by_email text, level integer, roles text[], quorum integer, approvals_given integer, plan_hash text, plan_snapshot_hash text, state text, rule text, auto_approved boolean, runbook_ref text, created_at timestamp with time zone, expires_at timestamp with time zone, decided_at timestamp with time zone, decided_by text, reason text, consumed_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -1205,6 +1215,11 @@ CREATE FUNCTION tenure.check_executor(p_executor text, p_of text DEFAULT ''::tex
 
 -- check_fences(text[], bigint[]); Type: FUNCTION
 CREATE FUNCTION tenure.check_fences(p_parts text[], p_fences bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- check_filter(text, text[], text[], text); Type: FUNCTION
+CREATE FUNCTION tenure.check_filter(p_what text, p_values text[], p_allowed text[], p_code text DEFAULT 'value_unknown'::text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -1675,8 +1690,8 @@ CREATE FUNCTION tenure.dead_letter_job(p_row tenure.dead_letters) RETURNS tenure
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- dead_letter_list(text, text, text, timestamp with time zone, integer, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.dead_letter_list(p_triage_status text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_fingerprint text DEFAULT NULL::text, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 50, p_before_id uuid DEFAULT NULL::uuid) RETURNS TABLE(dead_letter_id uuid, job_id uuid, kind text, executor text, attempts integer, error_code text, error_class text, final_error text, fingerprint text, moved_at timestamp with time zone, moved_by text, triage_status text, triage_note text, triaged_by text, replayed_as uuid)
+-- dead_letter_list(text[], text, text, timestamp with time zone, integer, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.dead_letter_list(p_triage_status text[] DEFAULT NULL::text[], p_kind text DEFAULT NULL::text, p_fingerprint text DEFAULT NULL::text, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 50, p_before_id uuid DEFAULT NULL::uuid) RETURNS TABLE(dead_letter_id uuid, job_id uuid, kind text, executor text, attempts integer, error_code text, error_class text, final_error text, fingerprint text, moved_at timestamp with time zone, moved_by text, triage_status text, triage_note text, triaged_by text, replayed_as uuid)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -1744,8 +1759,8 @@ CREATE FUNCTION tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[],
     SET lock_timeout TO '5s'
     AS $$...$$;
 
--- delivery_list(text, text, integer, bigint); Type: FUNCTION
-CREATE FUNCTION tenure.delivery_list(p_subscription text, p_state text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_before bigint DEFAULT NULL::bigint) RETURNS TABLE(place bigint, delivery_id uuid, subject text, event_kind text, event_cursor text, state text, attempts integer, due timestamp with time zone, status integer, error text, created_at timestamp with time zone, ended_at timestamp with time zone)
+-- delivery_list(text, text[], integer, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.delivery_list(p_subscription text, p_state text[] DEFAULT NULL::text[], p_limit integer DEFAULT 100, p_before bigint DEFAULT NULL::bigint) RETURNS TABLE(place bigint, delivery_id uuid, subject text, event_kind text, event_cursor text, state text, attempts integer, due timestamp with time zone, status integer, error text, created_at timestamp with time zone, ended_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -1818,6 +1833,11 @@ CREATE FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning t
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- entry_times(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.entry_times(p_tenant_id integer, p_subject text) RETURNS timestamp with time zone[]
+    LANGUAGE plpgsql STABLE
+    AS $_$...$_$;
+
 -- epoch_after(integer); Type: FUNCTION
 CREATE FUNCTION tenure.epoch_after(p_epoch integer) RETURNS integer
     LANGUAGE sql
@@ -1833,6 +1853,11 @@ CREATE FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_message tex
 CREATE FUNCTION tenure.event_end() RETURNS TABLE(tenant_id integer, tenant text, cursor text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- event_entries(bigint, text, text, jsonb, tenure.event_entry[]); Type: FUNCTION
+CREATE FUNCTION tenure.event_entries(p_seq bigint, p_kind text, p_subject text, p_data jsonb, p_entries tenure.event_entry[]) RETURNS TABLE(seq bigint, kind text, subject text, data jsonb)
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- event_kinds(); Type: FUNCTION
@@ -1960,8 +1985,8 @@ CREATE FUNCTION tenure.execution_archive_due(p_limit integer DEFAULT 10) RETURNS
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_archive_list(text, text, text, text, timestamp with time zone, timestamp with time zone, uuid, integer); Type: FUNCTION
-CREATE FUNCTION tenure.execution_archive_list(p_state text DEFAULT NULL::text, p_requested_by text DEFAULT NULL::text, p_target text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_ended_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_ended_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, state text, purpose text, requested_by text, requesters text[], plan_hash text, correlation_id text, targets text[], created_at timestamp with time zone, ended_at timestamp with time zone, archived_at timestamp with time zone, evidence_bytes integer)
+-- execution_archive_list(text[], text, text, text, timestamp with time zone, timestamp with time zone, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.execution_archive_list(p_state text[] DEFAULT NULL::text[], p_requested_by text DEFAULT NULL::text, p_target text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_ended_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_ended_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, state text, purpose text, requested_by text, requesters text[], plan_hash text, correlation_id text, targets text[], created_at timestamp with time zone, ended_at timestamp with time zone, archived_at timestamp with time zone, evidence_bytes integer)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2002,8 +2027,8 @@ CREATE FUNCTION tenure.execution_close(p_execution_id uuid, p_reason text) RETUR
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- execution_dead_letter_list(integer, text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.execution_dead_letter_list(p_days integer DEFAULT 7, p_triage_status text DEFAULT NULL::text, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, purpose text, plan_hash text, attempt_count integer, last_error text, failed_at timestamp with time zone, triage_status text, triage_note text, triaged_at timestamp with time zone, triaged_by text, retried_as uuid)
+-- execution_dead_letter_list(integer, text[], integer, timestamp with time zone, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.execution_dead_letter_list(p_days integer DEFAULT 7, p_triage_status text[] DEFAULT NULL::text[], p_limit integer DEFAULT 50, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid) RETURNS TABLE(execution_id uuid, purpose text, plan_hash text, attempt_count integer, last_error text, failed_at timestamp with time zone, triage_status text, triage_note text, triaged_at timestamp with time zone, triaged_by text, retried_as uuid)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -2083,8 +2108,8 @@ CREATE FUNCTION tenure.execution_lapses_at(p_now timestamp with time zone, p_exe
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
--- execution_list(text, text, text, uuid, integer); Type: FUNCTION
-CREATE FUNCTION tenure.execution_list(p_state text DEFAULT NULL::text, p_requested_by text DEFAULT NULL::text, p_target text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, state text, purpose text, requested_by text, plan_hash text, sla_class text, action_class text, mode text, priority integer, approval_level integer, rule text, parked text, stopping text, reason_code text, generator text, correlation_id text, step_count integer, steps_open integer, steps_succeeded integer, steps_failed integer, steps_skipped integer, steps_cancelled integer, steps_unknown integer, created_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, queue_wait_ms bigint, duration_ms bigint, error_message text)
+-- execution_list(text[], text, text, uuid, integer); Type: FUNCTION
+CREATE FUNCTION tenure.execution_list(p_state text[] DEFAULT NULL::text[], p_requested_by text DEFAULT NULL::text, p_target text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS TABLE(execution_id uuid, state text, purpose text, requested_by text, plan_hash text, sla_class text, action_class text, mode text, priority integer, approval_level integer, rule text, parked text, stopping text, reason_code text, generator text, correlation_id text, step_count integer, steps_open integer, steps_succeeded integer, steps_failed integer, steps_skipped integer, steps_cancelled integer, steps_unknown integer, created_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, queue_wait_ms bigint, duration_ms bigint, error_message text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2380,8 +2405,8 @@ CREATE FUNCTION tenure.governance_change_decide(p_change_id uuid, p_decision tex
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- governance_change_list(text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.governance_change_list(p_state text DEFAULT 'pending'::text, p_limit integer DEFAULT 100) RETURNS TABLE(change_id uuid, subject text, name text, operation text, old jsonb, new jsonb, state text, proposed_at timestamp with time zone, proposed_by text, decided_at timestamp with time zone, decided_by text, auth_method text, comment text)
+-- governance_change_list(text[], integer, timestamp with time zone, uuid); Type: FUNCTION
+CREATE FUNCTION tenure.governance_change_list(p_state text[] DEFAULT '{pending}'::text[], p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid) RETURNS TABLE(change_id uuid, subject text, name text, operation text, old jsonb, new jsonb, state text, proposed_at timestamp with time zone, proposed_by text, decided_at timestamp with time zone, decided_by text, auth_method text, comment text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -2483,6 +2508,11 @@ CREATE FUNCTION tenure.installation_stamp(p_functions_hash text, p_restored bool
 CREATE FUNCTION tenure.is_blank(p_text text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$...$_$;
+
+-- is_event_wanted(text, text, text, text); Type: FUNCTION
+CREATE FUNCTION tenure.is_event_wanted(p_kind text, p_subject text, p_of_kind text, p_of_subject text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$...$$;
 
 -- is_every_tenant(); Type: FUNCTION
 CREATE FUNCTION tenure.is_every_tenant() RETURNS boolean
@@ -2859,8 +2889,8 @@ CREATE FUNCTION tenure.job_lease(p_job_id uuid) RETURNS TABLE(owner text, leased
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- job_list(text, text, text, text, uuid, integer, timestamp with time zone, timestamp with time zone, text); Type: FUNCTION
-CREATE FUNCTION tenure.job_list(p_state text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_code text DEFAULT NULL::text) RETURNS TABLE(job_id uuid, kind text, executor text, state text, priority smallint, due timestamp with time zone, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamp with time zone, error_message text, enqueued_by text, created_at timestamp with time zone, finished_at timestamp with time zone, step jsonb, slot jsonb)
+-- job_list(text[], text, text, text, uuid, integer, timestamp with time zone, timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_list(p_state text[] DEFAULT NULL::text[], p_kind text DEFAULT NULL::text, p_executor text DEFAULT NULL::text, p_correlation_id text DEFAULT NULL::text, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_code text DEFAULT NULL::text) RETURNS TABLE(job_id uuid, kind text, executor text, state text, priority smallint, due timestamp with time zone, attempts integer, attempts_max smallint, lease_owner text, lease_until timestamp with time zone, error_message text, enqueued_by text, created_at timestamp with time zone, finished_at timestamp with time zone, step jsonb, slot jsonb)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -3000,8 +3030,8 @@ CREATE FUNCTION tenure.key_home(p_key_id uuid) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- key_list(); Type: FUNCTION
-CREATE FUNCTION tenure.key_list() RETURNS TABLE(prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text, created_at timestamp with time zone, created_by text, makers text[], expires_at timestamp with time zone, revoked_at timestamp with time zone, revoked_by text, last_used_at timestamp with time zone)
+-- key_list(text[], integer, text, timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.key_list(p_state text[] DEFAULT NULL::text[], p_limit integer DEFAULT NULL::integer, p_after_state text DEFAULT NULL::text, p_after_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_after_prefix text DEFAULT NULL::text) RETURNS TABLE(prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[], kinds text[], payload_access text, note text, created_at timestamp with time zone, created_by text, makers text[], expires_at timestamp with time zone, revoked_at timestamp with time zone, revoked_by text, last_used_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -3037,6 +3067,12 @@ CREATE FUNCTION tenure.keys_used(p_key_ids uuid[]) RETURNS void
 -- kind_hold(text, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text) RETURNS jsonb
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- kind_list(); Type: FUNCTION
+CREATE FUNCTION tenure.kind_list() RETURNS TABLE(kind text, executor text, event_domain text, only_by_plan boolean, attempts_max smallint, backoff_base_seconds integer, backoff_jitter_percent smallint, on_exhausted text, lease_seconds integer, lease_seconds_max integer, renewals_max integer, run_timeout_seconds integer, concurrency_max integer, paused_at timestamp with time zone, paused_by text, pause_note text, catch_up text, retention_seconds integer, key_keep_seconds integer, description text, updated_at timestamp with time zone, updated_by text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- kinds; Type: TABLE
@@ -3097,12 +3133,6 @@ COMMENT ON COLUMN tenure.kinds.catch_up IS 'Applies to late slots of schedules w
 
 -- COLUMN kinds.key_keep_seconds; Type: COMMENT
 COMMENT ON COLUMN tenure.kinds.key_keep_seconds IS 'How long after its end a job keeps its key, at most as long as it is kept itself. Null: until its end.';
-
--- kind_list(); Type: FUNCTION
-CREATE FUNCTION tenure.kind_list() RETURNS SETOF tenure.kinds
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
 
 -- kind_merge(integer, tenure.kinds, jsonb); Type: FUNCTION
 CREATE FUNCTION tenure.kind_merge(p_tenant_id integer, p_old tenure.kinds, p_policy jsonb) RETURNS tenure.kinds
@@ -3279,8 +3309,8 @@ CREATE FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor te
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- lock_list(text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.lock_list(p_target text DEFAULT NULL::text, p_limit integer DEFAULT 100) RETURNS TABLE(lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text, acquired_at timestamp with time zone, expires_at timestamp with time zone, waiters bigint, section text)
+-- lock_list(text, integer, timestamp with time zone, text); Type: FUNCTION
+CREATE FUNCTION tenure.lock_list(p_target text DEFAULT NULL::text, p_limit integer DEFAULT 100, p_after timestamp with time zone DEFAULT NULL::timestamp with time zone, p_after_key text DEFAULT NULL::text) RETURNS TABLE(lock_key text, part text, fence bigint, owner text, execution_id uuid, step_id text, reason text, acquired_at timestamp with time zone, expires_at timestamp with time zone, waiters bigint, section text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -3334,8 +3364,8 @@ CREATE FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_seconds i
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- lock_waiters(text, integer); Type: FUNCTION
-CREATE FUNCTION tenure.lock_waiters(p_part text, p_limit integer DEFAULT 100) RETURNS TABLE(place bigint, execution_id uuid, step_id text, purpose text, priority integer, action text, waiting_since timestamp with time zone)
+-- lock_waiters(text, integer, integer, bigint); Type: FUNCTION
+CREATE FUNCTION tenure.lock_waiters(p_part text, p_limit integer DEFAULT 100, p_after_priority integer DEFAULT NULL::integer, p_after_turn bigint DEFAULT NULL::bigint) RETURNS TABLE(place bigint, execution_id uuid, step_id text, purpose text, priority integer, action text, waiting_since timestamp with time zone, turn bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -3560,6 +3590,12 @@ CREATE FUNCTION tenure.offer_lock(p_channel text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$...$$;
 
+-- offer_make(uuid[], text, text, text, text[], integer, integer); Type: FUNCTION
+CREATE FUNCTION tenure.offer_make(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) RETURNS TABLE(token uuid, lane integer, at timestamp with time zone, lease_seconds integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$...$_$;
+
 -- offers; Type: TABLE
 CREATE TABLE tenure.offers (
     token uuid NOT NULL,
@@ -3588,6 +3624,12 @@ CREATE FUNCTION tenure.offer_notice(p_principal text, p_now timestamp with time 
 -- offer_take(integer, timestamp with time zone); Type: FUNCTION
 CREATE FUNCTION tenure.offer_take(p_lane integer, p_now timestamp with time zone) RETURNS tenure.offers
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- offer_withdraw(uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.offer_withdraw(p_tokens uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- offers_end(integer[], timestamp with time zone); Type: FUNCTION
@@ -3979,8 +4021,8 @@ CREATE FUNCTION tenure.principal_kind(p_tenant_id integer, p_principal text) RET
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- principal_list(); Type: FUNCTION
-CREATE FUNCTION tenure.principal_list() RETURNS TABLE(name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamp with time zone, created_by text, makers text[], keys bigint)
+-- principal_list(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.principal_list(p_limit integer DEFAULT NULL::integer, p_after text DEFAULT NULL::text) RETURNS TABLE(name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamp with time zone, created_by text, makers text[], keys bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -4280,6 +4322,11 @@ CREATE FUNCTION tenure.runs_rule(p_now timestamp with time zone, p_ends tenure.r
     LANGUAGE plpgsql
     AS $$...$$;
 
+-- runs_settle(timestamp with time zone, text, text, tenure.run_end[]); Type: FUNCTION
+CREATE FUNCTION tenure.runs_settle(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[]) RETURNS tenure.run_ruling[]
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- runs_succeed(tenure.caller_identity, tenure.tunings, timestamp with time zone, tenure.end_batch); Type: FUNCTION
 CREATE FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch) RETURNS uuid[]
     LANGUAGE plpgsql
@@ -4424,8 +4471,8 @@ CREATE FUNCTION tenure.schedule_show(p_name text) RETURNS SETOF tenure.schedule_
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- schedule_slots(text, text, timestamp with time zone, timestamp with time zone, integer, timestamp with time zone); Type: FUNCTION
-CREATE FUNCTION tenure.schedule_slots(p_name text, p_state text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_until timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS SETOF tenure.slot_row
+-- schedule_slots(text, text[], timestamp with time zone, timestamp with time zone, integer, timestamp with time zone); Type: FUNCTION
+CREATE FUNCTION tenure.schedule_slots(p_name text, p_state text[] DEFAULT NULL::text[], p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_until timestamp with time zone DEFAULT NULL::timestamp with time zone, p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS SETOF tenure.slot_row
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -4533,12 +4580,6 @@ CREATE FUNCTION tenure.slot_moment(p_schedule tenure.schedules, p_now timestamp 
     LANGUAGE sql STABLE
     AS $$...$$;
 
--- slot_offer(uuid[], text, text, text, text[], integer, integer); Type: FUNCTION
-CREATE FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) RETURNS TABLE(token uuid, lane integer, at timestamp with time zone, lease_seconds integer)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$...$_$;
-
 -- planned_slots; Type: TABLE
 CREATE TABLE tenure.planned_slots (
     slot_id bigint NOT NULL,
@@ -4631,12 +4672,6 @@ CREATE FUNCTION tenure.slot_sweep(p_limit integer DEFAULT 1000) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
-    AS $$...$$;
-
--- slot_withdraw(uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.slot_withdraw(p_tokens uuid[]) RETURNS uuid[]
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
 -- slots_catch_up(tenure.schedules, tenure.planned_slots, timestamp with time zone, tenure.rule_plan); Type: FUNCTION
@@ -4738,6 +4773,11 @@ CREATE FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p
 -- step_ends_apply(timestamp with time zone, text, uuid[]); Type: FUNCTION
 CREATE FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_ends_follow(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
@@ -4745,8 +4785,13 @@ CREATE FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_actor t
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$...$$;
 
--- step_ends_follow(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+-- step_ends_note(timestamp with time zone, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.step_ends_note(p_now timestamp with time zone, p_job_ids uuid[], p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_ends_write(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_ends_write(p_now timestamp with time zone, p_actor text, p_job_ids uuid[], OUT execs uuid[], OUT numbers integer[], OUT states text[], OUT entries tenure.chain_entry[]) RETURNS record
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -4781,19 +4826,24 @@ CREATE FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) RETURNS
     SET lock_timeout TO '100ms'
     AS $$...$$;
 
+-- step_jobs_cancel(timestamp with time zone, text, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.step_jobs_cancel(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$...$$;
+
 -- step_jobs_stop(timestamp with time zone, text, uuid, text); Type: FUNCTION
 CREATE FUNCTION tenure.step_jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
 -- step_jobs_take_back(timestamp with time zone, text, uuid[], text); Type: FUNCTION
-CREATE FUNCTION tenure.step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) RETURNS void
+CREATE FUNCTION tenure.step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text, OUT at timestamp with time zone, OUT execs uuid[], OUT numbers integer[], OUT states text[], OUT entries tenure.chain_entry[]) RETURNS record
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
     AS $$...$$;
 
--- step_jobs_withdraw(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) RETURNS void
+-- step_jobs_withdraw(timestamp with time zone, text, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -4830,8 +4880,8 @@ CREATE FUNCTION tenure.step_lease_usual(p_tenant_id integer, p_kind text) RETURN
     LANGUAGE plpgsql STABLE
     AS $$...$$;
 
--- step_list(uuid, text); Type: FUNCTION
-CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text DEFAULT NULL::text) RETURNS TABLE(step_number integer, step_id text, state text, action text, action_class text, target_type text, target_ref text, kind text, executor text, effects text, needs text[], approval_level integer, rule text, lock_key text, fence bigint, timeout_seconds integer, attempts_max integer, attempt integer, job_id uuid, job_state text, worker text, carried_from uuid, queued_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms bigint, output_summary jsonb, output_ref text, output_size_bytes integer, error_code text, error_class text, error_message text, verdict_by text, verdict_reason text, waiting_place bigint, compensation_note text, registration text, level_min integer, section text)
+-- step_list(uuid, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_list(p_execution_id uuid, p_state text[] DEFAULT NULL::text[]) RETURNS TABLE(step_number integer, step_id text, state text, action text, action_class text, target_type text, target_ref text, kind text, executor text, effects text, needs text[], approval_level integer, rule text, lock_key text, fence bigint, timeout_seconds integer, attempts_max integer, attempt integer, job_id uuid, job_state text, worker text, carried_from uuid, queued_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms bigint, output_summary jsonb, output_ref text, output_size_bytes integer, error_code text, error_class text, error_message text, verdict_by text, verdict_reason text, waiting_place bigint, compensation_note text, registration text, level_min integer, section text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -4843,7 +4893,7 @@ CREATE FUNCTION tenure.step_of_key(p_key text) RETURNS integer
 
 -- step_origin(uuid, integer, text, text, text, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.step_origin(p_execution_id uuid, p_number integer, p_step_id text, p_action text, p_action_class text, p_target_type text, p_plan_hash text) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE sql STABLE
     AS $$...$$;
 
 -- step_progress(timestamp with time zone, text, uuid, jsonb); Type: FUNCTION
@@ -4895,7 +4945,7 @@ CREATE FUNCTION tenure.step_runs_of(p_execution_id uuid) RETURNS SETOF tenure.st
 
 -- step_shown(jsonb, text, bigint); Type: FUNCTION
 CREATE FUNCTION tenure.step_shown(p_origin jsonb, p_target_ref text, p_fence bigint DEFAULT NULL::bigint) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql STABLE PARALLEL SAFE
     AS $$...$$;
 
 -- step_starts_read(uuid[]); Type: FUNCTION
@@ -5200,8 +5250,8 @@ CREATE FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text DEFAULT NU
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- tenant_list(); Type: FUNCTION
-CREATE FUNCTION tenure.tenant_list() RETURNS TABLE(name text, created_at timestamp with time zone, created_by text)
+-- tenant_list(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.tenant_list(p_limit integer DEFAULT NULL::integer, p_after text DEFAULT NULL::text) RETURNS TABLE(name text, created_at timestamp with time zone, created_by text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
@@ -5742,10 +5792,12 @@ CREATE TABLE tenure.events (
 CASE
     WHEN ((COALESCE(current_setting('tenure.key'::text, true), ''::text) <> ''::text) AND pg_has_role(SESSION_USER, 'tenure_server'::name, 'member'::text)) THEN NULLIF(current_setting('tenure.via'::text, true), ''::text)
     ELSE NULL::text
-END
+END,
+    entries tenure.event_entry[]
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
+ALTER TABLE ONLY tenure.events ALTER COLUMN entries SET STORAGE EXTERNAL;
 
 -- TABLE events; Type: COMMENT
 COMMENT ON TABLE tenure.events IS 'The log of transitions, at most 1000 jobs a row. Read by (epoch, txid, seq), up to the oldest open transaction.';
@@ -5755,6 +5807,9 @@ COMMENT ON COLUMN tenure.events.job_count IS 'The number of jobs. Null: count jo
 
 -- COLUMN events.via; Type: COMMENT
 COMMENT ON COLUMN tenure.events.via IS 'The request that caused it: method, path and address. Null for calls that did not come over HTTP.';
+
+-- COLUMN events.entries; Type: COMMENT
+COMMENT ON COLUMN tenure.events.entries IS 'The entries of chains that this row stands for, at most 100, each an event of its own for readers: see tenure.event_entries(). The kind of the row is then "entries", and its seq that of the last. Null: the row is one event.';
 
 -- events_p0; Type: TABLE
 CREATE TABLE tenure.events_p0 (
@@ -5776,10 +5831,12 @@ CREATE TABLE tenure.events_p0 (
 CASE
     WHEN ((COALESCE(current_setting('tenure.key'::text, true), ''::text) <> ''::text) AND pg_has_role(SESSION_USER, 'tenure_server'::name, 'member'::text)) THEN NULLIF(current_setting('tenure.via'::text, true), ''::text)
     ELSE NULL::text
-END
+END,
+    entries tenure.event_entry[]
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
+ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN entries SET STORAGE EXTERNAL;
 
 -- execution_archive_terms; Type: TABLE
 CREATE TABLE tenure.execution_archive_terms (
@@ -5810,7 +5867,8 @@ CREATE TABLE tenure.execution_archives (
     ended_at timestamp with time zone NOT NULL,
     archived_at timestamp with time zone NOT NULL,
     evidence text NOT NULL,
-    proof jsonb
+    proof jsonb,
+    event_times timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL
 );
 ALTER TABLE ONLY tenure.execution_archives FORCE ROW LEVEL SECURITY;
 
@@ -5867,7 +5925,7 @@ CREATE TABLE tenure.execution_events (
     step_number integer,
     body text NOT NULL,
     hash bytea NOT NULL,
-    CONSTRAINT execution_events_line CHECK (((seq > 0) AND (kind <> ''::text) AND (translate(kind, 'abcdefghijklmnopqrstuvwxyz_'::text, ''::text) = ''::text) AND (octet_length(hash) = 32)))
+    CONSTRAINT execution_events_line CHECK (((seq > 0) AND (kind ~ '^[a-z_]+$'::text) AND (octet_length(hash) = 32)))
 );
 
 -- TABLE execution_events; Type: COMMENT
@@ -7299,8 +7357,14 @@ CREATE INDEX deliveries_order ON tenure.deliveries USING btree (subscription_id,
 -- events_at; Type: INDEX
 CREATE INDEX events_at ON ONLY tenure.events USING brin (at);
 
+-- events_entries; Type: INDEX
+CREATE INDEX events_entries ON ONLY tenure.events USING btree (tenant_id, at) WHERE (entries IS NOT NULL);
+
 -- events_p0_at_idx; Type: INDEX
 CREATE INDEX events_p0_at_idx ON tenure.events_p0 USING brin (at);
+
+-- events_p0_tenant_id_at_idx; Type: INDEX
+CREATE INDEX events_p0_tenant_id_at_idx ON tenure.events_p0 USING btree (tenant_id, at) WHERE (entries IS NOT NULL);
 
 -- events_stream; Type: INDEX
 CREATE INDEX events_stream ON ONLY tenure.events USING btree (tenant_id, epoch, txid, seq);
@@ -7411,10 +7475,7 @@ CREATE INDEX lanes_executor ON tenure.lanes USING btree (executor);
 CREATE UNIQUE INDEX lock_queue_turn ON tenure.lock_queue USING btree (tenant_id, target, priority DESC, turn);
 
 -- locks_expires_at; Type: INDEX
-CREATE INDEX locks_expires_at ON tenure.locks USING btree (expires_at);
-
--- locks_lock_key; Type: INDEX
-CREATE UNIQUE INDEX locks_lock_key ON tenure.locks USING btree (lock_key);
+CREATE INDEX locks_expires_at ON tenure.locks USING btree (expires_at) WHERE (execution_id IS NULL);
 
 -- locks_section; Type: INDEX
 CREATE INDEX locks_section ON tenure.locks USING btree (execution_id) WHERE (section IS NOT NULL);
@@ -7502,6 +7563,9 @@ ALTER INDEX tenure.attempts_rare_endings ATTACH PARTITION tenure.attempts_p0_ten
 
 -- events_p0_at_idx; Type: INDEX ATTACH
 ALTER INDEX tenure.events_at ATTACH PARTITION tenure.events_p0_at_idx;
+
+-- events_p0_tenant_id_at_idx; Type: INDEX ATTACH
+ALTER INDEX tenure.events_entries ATTACH PARTITION tenure.events_p0_tenant_id_at_idx;
 
 -- events_p0_tenant_id_epoch_txid_seq_idx; Type: INDEX ATTACH
 ALTER INDEX tenure.events_stream ATTACH PARTITION tenure.events_p0_tenant_id_epoch_txid_seq_idx;
@@ -8155,9 +8219,9 @@ REVOKE ALL ON FUNCTION tenure.action_match(p_tenant_id integer, p_action text, p
 REVOKE ALL ON FUNCTION tenure.action_set(p_name text, p_spec jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.action_set(p_name text, p_spec jsonb) TO tenure_server, tenure_admin;
 
--- FUNCTION action_show(p_action text, p_kind text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.action_show(p_action text, p_kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.action_show(p_action text, p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION action_show(p_name text, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.action_show(p_name text, p_kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.action_show(p_name text, p_kind text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION action_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.action_write(p_tenant_id integer, p_now timestamp with time zone, p_author text, p_name text, p_spec jsonb) FROM PUBLIC;
@@ -8266,9 +8330,9 @@ GRANT ALL ON FUNCTION tenure.approval_decide(p_approval_id uuid, p_decision text
 -- FUNCTION approval_event(p_approval tenure.approvals); Type: ACL
 REVOKE ALL ON FUNCTION tenure.approval_event(p_approval tenure.approvals) FROM PUBLIC;
 
--- FUNCTION approval_list(p_execution_id uuid, p_state text, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION approval_list(p_execution_id uuid, p_state text[], p_limit integer, p_after timestamp with time zone, p_after_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text[], p_limit integer, p_after timestamp with time zone, p_after_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.approval_list(p_execution_id uuid, p_state text[], p_limit integer, p_after timestamp with time zone, p_after_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION text_hash(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.text_hash(p_text text) FROM PUBLIC;
@@ -8413,6 +8477,9 @@ REVOKE ALL ON FUNCTION tenure.check_executor(p_executor text, p_of text) FROM PU
 
 -- FUNCTION check_fences(p_parts text[], p_fences bigint[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_fences(p_parts text[], p_fences bigint[]) FROM PUBLIC;
+
+-- FUNCTION check_filter(p_what text, p_values text[], p_allowed text[], p_code text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.check_filter(p_what text, p_values text[], p_allowed text[], p_code text) FROM PUBLIC;
 
 -- FUNCTION check_gate(p_tenant_id integer, p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.check_gate(p_tenant_id integer, p_key text) FROM PUBLIC;
@@ -8704,9 +8771,9 @@ GRANT SELECT(replayed_at) ON TABLE tenure.dead_letters TO tenure_server, tenure_
 -- FUNCTION dead_letter_job(p_row tenure.dead_letters); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_job(p_row tenure.dead_letters) FROM PUBLIC;
 
--- FUNCTION dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text, p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION dead_letter_list(p_triage_status text[], p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text[], p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.dead_letter_list(p_triage_status text[], p_kind text, p_fingerprint text, p_before timestamp with time zone, p_limit integer, p_before_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text) FROM PUBLIC;
@@ -8747,9 +8814,9 @@ GRANT ALL ON FUNCTION tenure.delivery_claim(p_limit integer, p_lease_seconds int
 REVOKE ALL ON FUNCTION tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.delivery_end(p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) TO tenure_server;
 
--- FUNCTION delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint); Type: ACL
-REVOKE ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text, p_limit integer, p_before bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION delivery_list(p_subscription text, p_state text[], p_limit integer, p_before bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text[], p_limit integer, p_before bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.delivery_list(p_subscription text, p_state text[], p_limit integer, p_before bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION delivery_retry(p_delivery_id uuid, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.delivery_retry(p_delivery_id uuid, p_on_behalf_of text) FROM PUBLIC;
@@ -8790,6 +8857,9 @@ REVOKE ALL ON FUNCTION tenure.enqueue_batch(p_caller tenure.caller_identity, p_t
 -- FUNCTION enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_jobs tenure.new_job[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.enqueue_lanes(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_jobs tenure.new_job[]) FROM PUBLIC;
 
+-- FUNCTION entry_times(p_tenant_id integer, p_subject text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.entry_times(p_tenant_id integer, p_subject text) FROM PUBLIC;
+
 -- FUNCTION epoch_after(p_epoch integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.epoch_after(p_epoch integer) FROM PUBLIC;
 
@@ -8799,6 +8869,9 @@ REVOKE ALL ON FUNCTION tenure.error_fingerprint(p_kind text, p_code text, p_mess
 -- FUNCTION event_end(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.event_end() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.event_end() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION event_entries(p_seq bigint, p_kind text, p_subject text, p_data jsonb, p_entries tenure.event_entry[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.event_entries(p_seq bigint, p_kind text, p_subject text, p_data jsonb, p_entries tenure.event_entry[]) FROM PUBLIC;
 
 -- FUNCTION event_kinds(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.event_kinds() FROM PUBLIC;
@@ -8864,9 +8937,9 @@ GRANT ALL ON FUNCTION tenure.execution_archive(p_execution_id uuid, p_evidence t
 REVOKE ALL ON FUNCTION tenure.execution_archive_due(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_archive_due(p_limit integer) TO tenure_server;
 
--- FUNCTION execution_archive_list(p_state text, p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_archive_list(p_state text, p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_archive_list(p_state text, p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION execution_archive_list(p_state text[], p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_archive_list(p_state text[], p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_archive_list(p_state text[], p_requested_by text, p_target text, p_correlation_id text, p_ended_after timestamp with time zone, p_ended_before timestamp with time zone, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_archive_show(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_archive_show(p_execution_id uuid) FROM PUBLIC;
@@ -8890,9 +8963,9 @@ GRANT ALL ON FUNCTION tenure.execution_cancel(p_execution_id uuid, p_reason text
 REVOKE ALL ON FUNCTION tenure.execution_close(p_execution_id uuid, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.execution_close(p_execution_id uuid, p_reason text) TO tenure_server, tenure_admin, tenure_operator;
 
--- FUNCTION execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION execution_dead_letter_list(p_days integer, p_triage_status text[], p_limit integer, p_before timestamp with time zone, p_before_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text[], p_limit integer, p_before timestamp with time zone, p_before_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_dead_letter_list(p_days integer, p_triage_status text[], p_limit integer, p_before timestamp with time zone, p_before_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_dead_letter_show(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_dead_letter_show(p_execution_id uuid) FROM PUBLIC;
@@ -8939,9 +9012,9 @@ REVOKE ALL ON FUNCTION tenure.execution_key(p_tenant_id integer, p_principal tex
 -- FUNCTION execution_lapses_at(p_now timestamp with time zone, p_execution tenure.execution_rows); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_lapses_at(p_now timestamp with time zone, p_execution tenure.execution_rows) FROM PUBLIC;
 
--- FUNCTION execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.execution_list(p_state text, p_requested_by text, p_target text, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION execution_list(p_state text[], p_requested_by text, p_target text, p_before uuid, p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.execution_list(p_state text[], p_requested_by text, p_target text, p_before uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.execution_list(p_state text[], p_requested_by text, p_target text, p_before uuid, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION execution_locked(p_tenant_id integer, p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_locked(p_tenant_id integer, p_execution_id uuid) FROM PUBLIC;
@@ -9105,9 +9178,9 @@ REVOKE ALL ON FUNCTION tenure.governance_change(p_caller tenure.caller_identity,
 REVOKE ALL ON FUNCTION tenure.governance_change_decide(p_change_id uuid, p_decision text, p_comment text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.governance_change_decide(p_change_id uuid, p_decision text, p_comment text) TO tenure_server, tenure_admin;
 
--- FUNCTION governance_change_list(p_state text, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.governance_change_list(p_state text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.governance_change_list(p_state text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION governance_change_list(p_state text[], p_limit integer, p_before timestamp with time zone, p_before_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.governance_change_list(p_state text[], p_limit integer, p_before timestamp with time zone, p_before_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.governance_change_list(p_state text[], p_limit integer, p_before timestamp with time zone, p_before_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION governance_changes_kept(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.governance_changes_kept() FROM PUBLIC;
@@ -9164,6 +9237,9 @@ REVOKE ALL ON FUNCTION tenure.installation_stamp(p_functions_hash text, p_restor
 
 -- FUNCTION is_blank(p_text text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_blank(p_text text) FROM PUBLIC;
+
+-- FUNCTION is_event_wanted(p_kind text, p_subject text, p_of_kind text, p_of_subject text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.is_event_wanted(p_kind text, p_subject text, p_of_kind text, p_of_subject text) FROM PUBLIC;
 
 -- FUNCTION is_every_tenant(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.is_every_tenant() FROM PUBLIC;
@@ -9285,9 +9361,9 @@ GRANT ALL ON FUNCTION tenure.job_held(p_token uuid) TO tenure_server, tenure_wor
 REVOKE ALL ON FUNCTION tenure.job_lease(p_job_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_lease(p_job_id uuid) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.job_list(p_state text, p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION job_list(p_state text[], p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_list(p_state text[], p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_list(p_state text[], p_kind text, p_executor text, p_correlation_id text, p_before uuid, p_limit integer, p_created_after timestamp with time zone, p_created_before timestamp with time zone, p_error_code text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION job_payload(p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_payload(p_job_id uuid) FROM PUBLIC;
@@ -9367,9 +9443,9 @@ GRANT ALL ON FUNCTION tenure.key_create(p_principal text, p_prefix text, p_diges
 REVOKE ALL ON FUNCTION tenure.key_home(p_key_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.key_home(p_key_id uuid) TO tenure_server;
 
--- FUNCTION key_list(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.key_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.key_list() TO tenure_server, tenure_admin;
+-- FUNCTION key_list(p_state text[], p_limit integer, p_after_state text, p_after_at timestamp with time zone, p_after_prefix text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.key_list(p_state text[], p_limit integer, p_after_state text, p_after_at timestamp with time zone, p_after_prefix text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.key_list(p_state text[], p_limit integer, p_after_state text, p_after_at timestamp with time zone, p_after_prefix text) TO tenure_server, tenure_admin;
 
 -- FUNCTION key_revoke(p_prefix text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.key_revoke(p_prefix text) FROM PUBLIC;
@@ -9392,12 +9468,12 @@ GRANT ALL ON FUNCTION tenure.keys_used(p_key_ids uuid[]) TO tenure_server;
 -- FUNCTION kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_hold(p_kind text, p_verb text, p_note text, p_on_behalf_of text) FROM PUBLIC;
 
--- TABLE kinds; Type: ACL
-GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
 -- FUNCTION kind_list(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE kinds; Type: ACL
+GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION kind_merge(p_tenant_id integer, p_old tenure.kinds, p_policy jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.kind_merge(p_tenant_id integer, p_old tenure.kinds, p_policy jsonb) FROM PUBLIC;
@@ -9501,9 +9577,9 @@ REVOKE ALL ON FUNCTION tenure.lock_freed(p_now timestamp with time zone, p_actor
 -- FUNCTION lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_hand_over(p_now timestamp with time zone, p_actor text, p_tenant_id integer, p_target text, INOUT entries tenure.chain_entry[], OUT refused_execs uuid[], OUT refused_numbers integer[]) FROM PUBLIC;
 
--- FUNCTION lock_list(p_target text, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION lock_list(p_target text, p_limit integer, p_after timestamp with time zone, p_after_key text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer, p_after timestamp with time zone, p_after_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lock_list(p_target text, p_limit integer, p_after timestamp with time zone, p_after_key text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION lock_part(p_type text, p_ref text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.lock_part(p_type text, p_ref text) FROM PUBLIC;
@@ -9534,9 +9610,9 @@ GRANT ALL ON FUNCTION tenure.lock_release(p_parts text[], p_fences bigint[]) TO 
 REVOKE ALL ON FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.lock_renew(p_parts text[], p_fences bigint[], p_seconds integer) TO tenure_server, tenure_operator, tenure_worker;
 
--- FUNCTION lock_waiters(p_part text, p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION lock_waiters(p_part text, p_limit integer, p_after_priority integer, p_after_turn bigint); Type: ACL
+REVOKE ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer, p_after_priority integer, p_after_turn bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.lock_waiters(p_part text, p_limit integer, p_after_priority integer, p_after_turn bigint) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION locks_expire(p_now timestamp with time zone, p_tenant_id integer, p_target text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.locks_expire(p_now timestamp with time zone, p_tenant_id integer, p_target text) FROM PUBLIC;
@@ -9661,11 +9737,19 @@ REVOKE ALL ON FUNCTION tenure.number_used_up(p_mark_id bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.offer_lock(p_channel text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.offer_lock(p_channel text) TO tenure_server, tenure_worker;
 
+-- FUNCTION offer_make(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.offer_make(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.offer_make(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) TO tenure_server, tenure_worker;
+
 -- FUNCTION offer_notice(p_principal text, p_now timestamp with time zone, p_job tenure.handed_job, p_offer tenure.offers); Type: ACL
 REVOKE ALL ON FUNCTION tenure.offer_notice(p_principal text, p_now timestamp with time zone, p_job tenure.handed_job, p_offer tenure.offers) FROM PUBLIC;
 
 -- FUNCTION offer_take(p_lane integer, p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.offer_take(p_lane integer, p_now timestamp with time zone) FROM PUBLIC;
+
+-- FUNCTION offer_withdraw(p_tokens uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.offer_withdraw(p_tokens uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.offer_withdraw(p_tokens uuid[]) TO tenure_server, tenure_worker;
 
 -- FUNCTION offers_end(p_tenants integer[], p_until timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.offers_end(p_tenants integer[], p_until timestamp with time zone) FROM PUBLIC;
@@ -9829,9 +9913,9 @@ REVOKE ALL ON FUNCTION tenure.principal_home(p_caller tenure.caller_identity) FR
 -- FUNCTION principal_kind(p_tenant_id integer, p_principal text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.principal_kind(p_tenant_id integer, p_principal text) FROM PUBLIC;
 
--- FUNCTION principal_list(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.principal_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.principal_list() TO tenure_server, tenure_admin;
+-- FUNCTION principal_list(p_limit integer, p_after text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.principal_list(p_limit integer, p_after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.principal_list(p_limit integer, p_after text) TO tenure_server, tenure_admin;
 
 -- FUNCTION principal_set(p_name text, p_spec jsonb); Type: ACL
 REVOKE ALL ON FUNCTION tenure.principal_set(p_name text, p_spec jsonb) FROM PUBLIC;
@@ -10039,6 +10123,9 @@ REVOKE ALL ON FUNCTION tenure.runs_not_chained(p_execution_id uuid, p_step_numbe
 -- FUNCTION runs_rule(p_now timestamp with time zone, p_ends tenure.run_end[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_rule(p_now timestamp with time zone, p_ends tenure.run_end[]) FROM PUBLIC;
 
+-- FUNCTION runs_settle(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.runs_settle(p_now timestamp with time zone, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[]) FROM PUBLIC;
+
 -- FUNCTION runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch); Type: ACL
 REVOKE ALL ON FUNCTION tenure.runs_succeed(p_caller tenure.caller_identity, p_tuning tenure.tunings, p_now timestamp with time zone, p_ends tenure.end_batch) FROM PUBLIC;
 
@@ -10128,9 +10215,9 @@ GRANT ALL ON FUNCTION tenure.schedule_run(p_name text, p_on_behalf_of text) TO t
 REVOKE ALL ON FUNCTION tenure.schedule_show(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.schedule_show(p_name text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
--- FUNCTION schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone); Type: ACL
-REVOKE ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text, p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION schedule_slots(p_name text, p_state text[], p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone); Type: ACL
+REVOKE ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text[], p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.schedule_slots(p_name text, p_state text[], p_from timestamp with time zone, p_until timestamp with time zone, p_limit integer, p_before timestamp with time zone) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION schedule_take(p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.schedule_take(p_limit integer) FROM PUBLIC;
@@ -10195,10 +10282,6 @@ REVOKE ALL ON FUNCTION tenure.slot_jitter(p_schedule_id integer, p_plan_time tim
 -- FUNCTION slot_moment(p_schedule tenure.schedules, p_now timestamp with time zone); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_moment(p_schedule tenure.schedules, p_now timestamp with time zone) FROM PUBLIC;
 
--- FUNCTION slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.slot_offer(p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer, p_seconds integer) TO tenure_server, tenure_worker;
-
 -- FUNCTION slot_origin(p_schedule tenure.schedules, p_slot tenure.planned_slots); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_origin(p_schedule tenure.schedules, p_slot tenure.planned_slots) FROM PUBLIC;
 
@@ -10214,10 +10297,6 @@ REVOKE ALL ON FUNCTION tenure.slot_shown(p_slot tenure.planned_slots) FROM PUBLI
 -- FUNCTION slot_sweep(p_limit integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slot_sweep(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.slot_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
-
--- FUNCTION slot_withdraw(p_tokens uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.slot_withdraw(p_tokens uuid[]) TO tenure_server, tenure_worker;
 
 -- FUNCTION slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_plan tenure.rule_plan); Type: ACL
 REVOKE ALL ON FUNCTION tenure.slots_catch_up(p_schedule tenure.schedules, p_slot tenure.planned_slots, p_now timestamp with time zone, p_plan tenure.rule_plan) FROM PUBLIC;
@@ -10280,6 +10359,12 @@ REVOKE ALL ON FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_
 -- FUNCTION step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
 
+-- FUNCTION step_ends_note(p_now timestamp with time zone, p_job_ids uuid[], p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_ends_note(p_now timestamp with time zone, p_job_ids uuid[], p_reason text) FROM PUBLIC;
+
+-- FUNCTION step_ends_write(p_now timestamp with time zone, p_actor text, p_job_ids uuid[], OUT execs uuid[], OUT numbers integer[], OUT states text[], OUT entries tenure.chain_entry[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_ends_write(p_now timestamp with time zone, p_actor text, p_job_ids uuid[], OUT execs uuid[], OUT numbers integer[], OUT states text[], OUT entries tenure.chain_entry[]) FROM PUBLIC;
+
 -- FUNCTION step_errors(p_execution_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_errors(p_execution_id uuid) FROM PUBLIC;
 
@@ -10295,14 +10380,17 @@ REVOKE ALL ON FUNCTION tenure.step_fenced(p_job_id uuid, p_fence bigint) FROM PU
 -- FUNCTION step_job_take(p_tenant_id integer, p_job_id uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_job_take(p_tenant_id integer, p_job_id uuid) FROM PUBLIC;
 
+-- FUNCTION step_jobs_cancel(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_jobs_cancel(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) FROM PUBLIC;
+
 -- FUNCTION step_jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_jobs_stop(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) FROM PUBLIC;
 
--- FUNCTION step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text) FROM PUBLIC;
+-- FUNCTION step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text, OUT at timestamp with time zone, OUT execs uuid[], OUT numbers integer[], OUT states text[], OUT entries tenure.chain_entry[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_jobs_take_back(p_now timestamp with time zone, p_actor text, p_ids uuid[], p_reason text, OUT at timestamp with time zone, OUT execs uuid[], OUT numbers integer[], OUT states text[], OUT entries tenure.chain_entry[]) FROM PUBLIC;
 
--- FUNCTION step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
+-- FUNCTION step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_jobs_withdraw(p_now timestamp with time zone, p_actor text, p_execution_id uuid, p_reason text) FROM PUBLIC;
 
 -- FUNCTION step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_lease_seconds(p_own_timeout integer, p_policy tenure.timeout_policies) FROM PUBLIC;
@@ -10310,9 +10398,9 @@ REVOKE ALL ON FUNCTION tenure.step_lease_seconds(p_own_timeout integer, p_policy
 -- FUNCTION step_lease_usual(p_tenant_id integer, p_kind text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_lease_usual(p_tenant_id integer, p_kind text) FROM PUBLIC;
 
--- FUNCTION step_list(p_execution_id uuid, p_state text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION step_list(p_execution_id uuid, p_state text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.step_list(p_execution_id uuid, p_state text[]) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION step_of_key(p_key text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_of_key(p_key text) FROM PUBLIC;
@@ -10508,9 +10596,9 @@ REVOKE ALL ON FUNCTION tenure.targets_wanted(p_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.tenant_create(p_name text, p_on_behalf_of text) TO tenure_server, tenure_admin;
 
--- FUNCTION tenant_list(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.tenant_list() FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.tenant_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+-- FUNCTION tenant_list(p_limit integer, p_after text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.tenant_list(p_limit integer, p_after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.tenant_list(p_limit integer, p_after text) TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- FUNCTION tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer); Type: ACL
 REVOKE ALL ON FUNCTION tenure.tenant_promote(p_tenant_id integer, p_now timestamp with time zone, p_rows_max integer) FROM PUBLIC;

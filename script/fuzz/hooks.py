@@ -34,7 +34,7 @@ def scene():
         post("/v1/schedules", {"name": name, "kind": "fuzz", "cron": "0 3 * * *", "zone": "Europe/Berlin"})
         post(f"/v1/schedules/{name}/run", {})
     letters = requests.get(URL + "/v1/dead-letters", headers={"Authorization": f"Bearer {KEY}"}, timeout=20).json()
-    return [job["job_id"] for job in jobs], held[4:], [one["dead_letter_id"] for one in letters["dead_letters"]]
+    return [job["job_id"] for job in jobs], held[4:], [one["dead_letter_id"] for one in letters["items"]]
 
 
 # Some are deleted on the way.
@@ -57,8 +57,8 @@ def map_path_parameters(ctx, path_parameters):
     if path_parameters and chance.random() < KNOWN_SHARE:
         if is_id(path_parameters.get("job_id")):
             path_parameters["job_id"] = chance.choice(JOBS)
-        if is_id(path_parameters.get("id")) and "/dead-letters/" in ctx.operation.path:
-            path_parameters["id"] = chance.choice(LETTERS)
+        if is_id(path_parameters.get("dead_letter_id")):
+            path_parameters["dead_letter_id"] = chance.choice(LETTERS)
         if isinstance(path_parameters.get("name"), str) and "/schedules/" in ctx.operation.path:
             path_parameters["name"] = chance.choice(SCHEDULES)
     return path_parameters

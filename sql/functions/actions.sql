@@ -260,9 +260,9 @@ begin
 end
 $$;
 
--- What applies to steps with this action, carried by a job of kind p_kind, and which registration demands it.
--- A null p_kind is the kind with the name of the action.
-create or replace function tenure.action_show(p_action text, p_kind text default null) returns jsonb
+-- What applies to steps with the action p_name, carried by a job of kind p_kind, and which registration
+-- demands it. A null p_kind is the kind with the name of the action.
+create or replace function tenure.action_show(p_name text, p_kind text default null) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -273,14 +273,14 @@ declare
   v_kinds   text[];
 begin
   perform tenure.check_tenant(v_tenant);
-  perform tenure.check_name('action', p_action);
+  perform tenure.check_name('action', p_name);
   v_default := tenure.action_default(v_tenant);
   select m.registration, m.action_class, m.level_min, m.lock_scope, m.payload_restricted, m.kind_allowed
     into v_found
-    from tenure.action_match(v_tenant, p_action, coalesce(p_kind, p_action)) m;
+    from tenure.action_match(v_tenant, p_name, coalesce(p_kind, p_name)) m;
   if not found then
     return jsonb_build_object(
-      'action', p_action,
+      'action', p_name,
       'registered', false,
       'registration', null,
       'open', v_default.is_open,
@@ -293,7 +293,7 @@ begin
   end if;
   -- Where several registrations apply alike, only the kinds that each of them allows.
   with named as materialized (
-    select coalesce(a.kinds, array[p_action]) as kinds
+    select coalesce(a.kinds, array[p_name]) as kinds
       from tenure.actions a
      where a.tenant_id = v_tenant
        and strpos(', ' || v_found.registration || ', ', ', ' || a.name || ', ') > 0
@@ -303,7 +303,7 @@ begin
     cross join unnest(n.kinds) k
    where not exists (select from named o where not tenure.matches_any(k, o.kinds));
   return jsonb_build_object(
-    'action', p_action,
+    'action', p_name,
     'registered', true,
     'registration', v_found.registration,
     'open', v_default.is_open,

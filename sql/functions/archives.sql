@@ -31,10 +31,11 @@ as $$
    where a.execution_id = p_execution_id
 $$;
 
--- Archived executions of the tenant, latest end first. p_target: type:ref or type:ref:action, as in a lock.
--- p_requested_by: one of its requesters. p_before: the id of the last one seen.
+-- Archived executions of the tenant that ended in one of the states p_state, latest end first. p_target:
+-- type:ref or type:ref:action, as in a lock. p_requested_by: one of its requesters. p_before: the id of the
+-- last one seen.
 create or replace function tenure.execution_archive_list(
-  p_state text default null, p_requested_by text default null, p_target text default null,
+  p_state text[] default null, p_requested_by text default null, p_target text default null,
   p_correlation_id text default null, p_ended_after timestamptz default null,
   p_ended_before timestamptz default null, p_before uuid default null, p_limit integer default 50)
 returns table (
@@ -59,8 +60,8 @@ begin
   perform tenure.check_tenant(v_tenant);
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
-    perform tenure.check_word('state_unknown', 'state', p_state,
-      array['succeeded', 'partially_failed', 'failed', 'cancelled', 'rejected']);
+    perform tenure.check_filter('state', p_state,
+      array['succeeded', 'partially_failed', 'failed', 'cancelled', 'rejected'], 'state_unknown');
   end if;
   if p_ended_before <= p_ended_after then
     perform tenure.refuse('range_invalid',
@@ -96,7 +97,7 @@ begin
        where a.tenant_id = v_tenant
          and (a.ended_at, a.execution_id) < (v_end, v_id)
          and (p_ended_after is null or a.ended_at > p_ended_after)
-         and (p_state is null or a.state = p_state)
+         and (p_state is null or a.state = any (p_state))
        order by a.ended_at desc, a.execution_id desc
        limit p_limit;
     return;
@@ -118,7 +119,7 @@ begin
        and t.value = v_value
        and (t.ended_at, t.execution_id) < (v_end, v_id)
        and (p_ended_after is null or t.ended_at > p_ended_after)
-       and (p_state is null or a.state = p_state)
+       and (p_state is null or a.state = any (p_state))
        and (p_requested_by is null or p_requested_by = any (a.requesters))
        and (v_target is null or v_target = any (a.targets))
      order by t.ended_at desc, t.execution_id desc

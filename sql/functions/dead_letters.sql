@@ -3,7 +3,7 @@
 -- Dead letters, newest first. The next page is after moved_at (p_before) and dead_letter_id (p_before_id) of
 -- the last one shown: jobs that died in one batch have one moved_at.
 create or replace function tenure.dead_letter_list(
-  p_triage_status text default null, p_kind text default null, p_fingerprint text default null,
+  p_triage_status text[] default null, p_kind text default null, p_fingerprint text default null,
   p_before timestamptz default null, p_limit integer default 50, p_before_id uuid default null)
 returns table (
   dead_letter_id uuid, job_id uuid, kind text, executor text, attempts integer, error_code text,
@@ -17,7 +17,7 @@ declare
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_triage_status is not null then
-    perform tenure.check_word('value_unknown', 'triage status', p_triage_status,
+    perform tenure.check_filter('triage status', p_triage_status,
       array['pending', 'acknowledged', 'manual_replay', 'escalated', 'closed']);
   end if;
   return query
@@ -26,7 +26,7 @@ begin
            d.triaged_by, d.replayed_as
       from tenure.dead_letters d
      where d.tenant_id = v_tenant
-       and (p_triage_status is null or d.triage_status = p_triage_status)
+       and (p_triage_status is null or d.triage_status = any (p_triage_status))
        and (p_kind is null or d.kind = p_kind)
        and (p_fingerprint is null or d.fingerprint = p_fingerprint)
        and (p_before is null

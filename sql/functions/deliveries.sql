@@ -202,10 +202,11 @@ begin
 end
 $$;
 
--- The deliveries of a webhook, newest first, all or those in one state. p_before is the place that the
--- previous page ended with.
+-- The deliveries of a webhook, newest first, all or those in one of the states p_state. p_before is the place
+-- that the previous page ended with.
 create or replace function tenure.delivery_list(
-  p_subscription text, p_state text default null, p_limit integer default 100, p_before bigint default null)
+  p_subscription text, p_state text[] default null, p_limit integer default 100,
+  p_before bigint default null)
 returns table (
   place bigint, delivery_id uuid, subject text, event_kind text, event_cursor text, state text,
   attempts integer, due timestamptz, status integer, error text, created_at timestamptz,
@@ -219,8 +220,8 @@ declare
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
-    perform tenure.check_word('state_unknown', 'state of a delivery', p_state,
-      array['waiting', 'delivered', 'dead']);
+    perform tenure.check_filter('state of a delivery', p_state,
+      array['waiting', 'delivered', 'dead'], 'state_unknown');
   end if;
   select s.subscription_id into v_id
     from tenure.subscriptions s
@@ -234,7 +235,7 @@ begin
            d.due, d.status, d.error, d.created_at, d.ended_at
       from tenure.deliveries d
      where d.subscription_id = v_id
-       and (p_state is null or d.state = p_state)
+       and (p_state is null or d.state = any (p_state))
        and (p_before is null or d.place < p_before)
      order by d.place desc
      limit p_limit;

@@ -145,6 +145,57 @@ begin
 end
 $$;
 
+-- The events of one row of the stream: the row itself, or its entries of chains. Inlined.
+create or replace function tenure.event_entries(
+  p_seq bigint, p_kind text, p_subject text, p_data jsonb, p_entries tenure.event_entry[])
+returns table (seq bigint, kind text, subject text, data jsonb)
+language sql stable
+as $$
+  select p_seq, p_kind, p_subject, p_data
+   where p_entries is null
+  union all
+  select l.seq, l.kind, l.subject::text,
+         l.data || case
+           when l.step_id is null then jsonb_build_object('seq', l.chain_seq)
+           else jsonb_build_object('seq', l.chain_seq, 'step', l.step_id)
+         end
+    from unnest(p_entries) l
+$$;
+
+-- The times of rows with entries that may be about this subject: those of the chain of an execution, or those
+-- that its archive keeps. So these rows are found without searching their entries.
+create or replace function tenure.entry_times(p_tenant_id integer, p_subject text) returns timestamptz[]
+language plpgsql stable
+as $$
+declare
+  c_id constant text := '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
+begin
+  if (p_subject ~ c_id) is not true then
+    return '{}';
+  end if;
+  return array(
+    select v.at
+      from tenure.execution_events v
+     where v.execution_id = p_subject::uuid
+       and v.tenant_id = p_tenant_id
+    union
+    select t.at
+      from tenure.execution_archives a
+      cross join unnest(a.event_times) t (at)
+     where a.execution_id = p_subject::uuid
+       and a.tenant_id = p_tenant_id);
+end
+$$;
+
+-- Whether an event is one that a caller of event_list wants. Inlined.
+create or replace function tenure.is_event_wanted(
+  p_kind text, p_subject text, p_of_kind text, p_of_subject text) returns boolean
+language sql immutable parallel safe
+as $$
+  select (p_of_kind is null or p_kind = p_of_kind or split_part(p_kind, '.', 1) || '.*' = p_of_kind)
+     and (p_of_subject is null or p_subject = p_of_subject)
+$$;
+
 -- Events after a cursor, oldest first; never one that an open transaction could precede (tenure.stream_lag()
 -- shows a stream that waits for one). p_kind is a kind, a domain (job.*), or all (*); an unknown one is
 -- refused. Pass the cursor of the last row to the next call.
@@ -163,6 +214,8 @@ declare
   v_tenant integer := tenure.current_tenant();
   v_epoch  integer := tenure.current_epoch();
   v_xmin   xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_times  timestamptz[];
+  v_all    boolean;
   v_at     record;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
@@ -172,39 +225,67 @@ begin
     perform tenure.check_event_kind(p_kind);
   end if;
   v_at := tenure.stream_place(coalesce(p_after, 'start'));
+  v_all := p_kind is null and p_subject is null;
+  if p_subject is not null then
+    v_times := tenure.entry_times(v_tenant, p_subject);
+  end if;
   if p_newest then
     return query
       select tenure.cursor_text(x.epoch, x.txid, x.seq), x.at, x.kind, x.actor, x.on_behalf_of, x.subject,
-             l.kind, l.executor, x.job_ids, x.runs, x.data, x.via
-        from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of, e.subject,
-                     e.job_ids, e.runs, e.data, e.via
-                from tenure.events e
-               where e.tenant_id = v_tenant
-                 and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
-                 and (e.epoch, e.txid) < (v_epoch, v_xmin)
-                 and (p_kind is null or e.kind = p_kind or split_part(e.kind, '.', 1) || '.*' = p_kind)
-                 and (p_subject is null or e.subject = p_subject)
-               order by e.epoch desc, e.txid desc, e.seq desc
+             n.kind, n.executor, x.job_ids, x.runs, x.data, x.via
+        from (select e.epoch, e.txid, l.seq, e.at, e.lane, l.kind, e.actor, e.on_behalf_of, l.subject,
+                     e.job_ids, e.runs, l.data, e.via
+                from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of, e.subject,
+                             e.job_ids, e.runs, e.data, e.via, e.entries
+                        from tenure.events e
+                       where e.tenant_id = v_tenant
+                         and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
+                         and (e.epoch, e.txid) < (v_epoch, v_xmin)
+                         and (p_subject is null or e.subject = p_subject
+                           or (e.entries is not null and e.at = any (v_times)))
+                         and (v_all or exists (
+                           select
+                             from tenure.event_entries(e.seq, e.kind, e.subject, '{}', e.entries) l
+                            where (e.epoch, e.txid, l.seq) > (v_at.epoch, v_at.txid, v_at.seq)
+                              and tenure.is_event_wanted(l.kind, l.subject, p_kind, p_subject)))
+                       order by e.epoch desc, e.txid desc, e.seq desc
+                       limit p_limit) e
+                cross join lateral tenure.event_entries(e.seq, e.kind, e.subject, e.data, e.entries) l
+               where (e.epoch, e.txid, l.seq) > (v_at.epoch, v_at.txid, v_at.seq)
+                 and tenure.is_event_wanted(l.kind, l.subject, p_kind, p_subject)
+               order by e.epoch desc, e.txid desc, l.seq desc
                limit p_limit) x
-        left join tenure.lanes l on l.lane = x.lane
+        left join tenure.lanes n on n.lane = x.lane
        order by x.epoch, x.txid, x.seq;
     return;
   end if;
   return query
     select tenure.cursor_text(x.epoch, x.txid, x.seq), x.at, x.kind, x.actor, x.on_behalf_of, x.subject,
-           l.kind, l.executor, x.job_ids, x.runs, x.data, x.via
+           n.kind, n.executor, x.job_ids, x.runs, x.data, x.via
       -- Limit first, then leave out those that an open transaction can precede: with an old transaction open,
       -- a call does not read through all events since.
-      from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of, e.subject,
-                   e.job_ids, e.runs, e.data, e.via
-              from tenure.events e
-             where e.tenant_id = v_tenant
-               and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
-               and (p_kind is null or e.kind = p_kind or split_part(e.kind, '.', 1) || '.*' = p_kind)
-               and (p_subject is null or e.subject = p_subject)
-             order by e.epoch, e.txid, e.seq
+      from (select e.epoch, e.txid, l.seq, e.at, e.lane, l.kind, e.actor, e.on_behalf_of, l.subject,
+                   e.job_ids, e.runs, l.data, e.via
+              from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of, e.subject,
+                           e.job_ids, e.runs, e.data, e.via, e.entries
+                      from tenure.events e
+                     where e.tenant_id = v_tenant
+                       and (e.epoch, e.txid, e.seq) > (v_at.epoch, v_at.txid, v_at.seq)
+                       and (p_subject is null or e.subject = p_subject
+                         or (e.entries is not null and e.at = any (v_times)))
+                       and (v_all or exists (
+                         select
+                           from tenure.event_entries(e.seq, e.kind, e.subject, '{}', e.entries) l
+                          where (e.epoch, e.txid, l.seq) > (v_at.epoch, v_at.txid, v_at.seq)
+                            and tenure.is_event_wanted(l.kind, l.subject, p_kind, p_subject)))
+                     order by e.epoch, e.txid, e.seq
+                     limit p_limit) e
+              cross join lateral tenure.event_entries(e.seq, e.kind, e.subject, e.data, e.entries) l
+             where (e.epoch, e.txid, l.seq) > (v_at.epoch, v_at.txid, v_at.seq)
+               and tenure.is_event_wanted(l.kind, l.subject, p_kind, p_subject)
+             order by e.epoch, e.txid, l.seq
              limit p_limit) x
-      left join tenure.lanes l on l.lane = x.lane
+      left join tenure.lanes n on n.lane = x.lane
      where x.epoch < v_epoch or x.txid < v_xmin
      order by x.epoch, x.txid, x.seq;
 end
@@ -239,7 +320,7 @@ begin
   return query
     select coalesce(extract(epoch from v_now - coalesce(a.xact_start, w.oldest)), 0)::double precision,
            o.pid, a.usename::text, a.application_name, w.waiting
-      from (select count(*) as waiting, min(e.at) as oldest
+      from (select coalesce(sum(coalesce(cardinality(e.entries), 1)), 0) as waiting, min(e.at) as oldest
               from tenure.events e
              where e.tenant_id = tenure.current_tenant()
                and e.epoch = tenure.current_epoch()

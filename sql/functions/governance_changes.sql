@@ -96,13 +96,14 @@ begin
     v_row.operation := p_operation;
     v_row.new := p_new;
     v_row.proposed_by := p_caller.principal;
-    v_row.on_behalf_of := p_on_behalf_of;
+    v_row.on_behalf_of := nullif(p_on_behalf_of, '');
     return tenure.governance_apply(v_row, v_now);
   end if;
   insert into tenure.governance_changes (change_id, tenant_id, subject, name, operation, old, new,
     proposed_at, proposed_by, proposed_makers, proposed_means, on_behalf_of)
   values (tenure.new_id(v_now), v_tenant, p_subject, p_name, p_operation, v_old, p_new,
-    v_now, p_caller.principal, tenure.makers_now(p_caller), tenure.means_makers(p_caller), p_on_behalf_of)
+    v_now, p_caller.principal, tenure.makers_now(p_caller), tenure.means_makers(p_caller),
+    nullif(p_on_behalf_of, ''))
   returning * into v_row;
   perform tenure.emit(v_now, v_tenant, 'governance.change_proposed', p_caller.principal, p_on_behalf_of,
     v_row.change_id::text, jsonb_build_object(
@@ -186,9 +187,10 @@ begin
 end
 $$;
 
--- Refuses a caller who may not approve a change: its proposer, the maker of the proposer's key or login, the
--- user of a key or login that the proposer made or whose maker also made the proposer's, and a principal that
--- is not registered. governance_change_decide has refused agents before.
+-- Refuses a caller who may not approve a change: its proposer and the principal it was proposed for, the user
+-- of a key, login or principal that one of the two made, the maker of what the proposer used, the user of a
+-- key or login whose maker also made the proposer's, and a principal that is not registered.
+-- governance_change_decide has refused agents before.
 create or replace function tenure.check_second_admin(
   p_caller tenure.caller_identity, p_change tenure.governance_changes, p_makers text[]) returns void
 language plpgsql
@@ -196,6 +198,7 @@ as $$
 declare
   v_kind text;
   v_both text;
+  v_who  text;
 begin
   select m into v_both
     from unnest(tenure.means_makers(p_caller)) m
@@ -211,19 +214,24 @@ begin
       'Ask an admin whose key or login another person made, or the operator of the installation on its '
         'database.');
   end if;
-  if p_caller.principal = p_change.proposed_by
-     or p_change.proposed_by = any (p_makers)
-     or p_caller.principal = any (p_change.proposed_makers) then
+  select r into v_who
+    from unnest(array[p_change.proposed_by, p_change.on_behalf_of]) r
+   where r = p_caller.principal
+      or r = any (p_makers)
+   order by r <> p_caller.principal
+   limit 1;
+  if found or p_caller.principal = any (p_change.proposed_makers) then
     perform tenure.refuse('self_approval',
-      format('%s proposed change %s%s.', p_change.proposed_by, p_change.change_id,
+      format('%s proposed change %s%s%s.', p_change.proposed_by, p_change.change_id,
+        case when v_who = p_change.on_behalf_of then format(' on behalf of %s', v_who) else '' end,
         case
-          when p_caller.principal = p_change.proposed_by then ''
-          when p_change.proposed_by = any (p_makers) then
-            format(', and made the key or login of %s', p_caller.principal)
-          else format(' by a key or login that %s made', p_caller.principal)
+          when v_who = p_caller.principal then ''
+          when v_who is not null then
+            format(', and %s made the key, login or principal of %s', v_who, p_caller.principal)
+          else format(' by a key, login or principal that %s made', p_caller.principal)
         end),
       'Changes of what governs plans need a second admin (governance.changes.need_approval).',
-      'Ask another admin, whose key or login neither of the two made.');
+      'Ask another admin: not one that the proposal names, nor one whose key, login or principal they made.');
   end if;
   select p.kind into v_kind
     from tenure.principals p
@@ -325,9 +333,11 @@ begin
 end
 $$;
 
--- Proposed changes of the tenant, newest first; with a null p_state those in every state.
+-- Proposed changes of the tenant, newest first; with a null p_state those in every state. The next page
+-- begins after the change p_before_id, which was proposed at p_before.
 create or replace function tenure.governance_change_list(
-  p_state text default 'pending', p_limit integer default 100)
+  p_state text[] default '{pending}', p_limit integer default 100, p_before timestamptz default null,
+  p_before_id uuid default null)
 returns table (
   change_id uuid, subject text, name text, operation text, old jsonb, new jsonb, state text,
   proposed_at timestamptz, proposed_by text, decided_at timestamptz, decided_by text, auth_method text,
@@ -338,14 +348,18 @@ as $$
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
-    perform tenure.check_word('value_unknown', 'state', p_state, array['pending', 'approved', 'rejected']);
+    perform tenure.check_filter('state', p_state, array['pending', 'approved', 'rejected', 'any']);
+  end if;
+  if 'any' = any (p_state) then
+    p_state := null;
   end if;
   return query
     select g.change_id, g.subject, g.name, g.operation, g.old, g.new, g.state, g.proposed_at, g.proposed_by,
            g.decided_at, g.decided_by, g.auth_method, g.comment
       from tenure.governance_changes g
      where g.tenant_id = coalesce(tenure.current_tenant(), 0)
-       and (p_state is null or g.state = p_state)
+       and (p_state is null or g.state = any (p_state))
+       and (p_before is null or (g.proposed_at, g.change_id) < (p_before, p_before_id))
      order by g.proposed_at desc, g.change_id desc
      limit p_limit;
 end

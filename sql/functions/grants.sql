@@ -113,7 +113,7 @@ grant execute on function
   tenure.job_heartbeat_many, tenure.job_heartbeat, tenure.job_progress,
   tenure.job_end_many, tenure.job_complete, tenure.job_fail, tenure.job_snooze, tenure.job_release,
   tenure.job_acknowledge_cancel, tenure.job_turn, tenure.worker_park, tenure.lane_ready,
-  tenure.slot_offer, tenure.slot_withdraw, tenure.offer_lock, tenure.executor_beat,
+  tenure.offer_make, tenure.offer_withdraw, tenure.offer_lock, tenure.executor_beat,
   tenure.try_job_claim, tenure.try_job_start, tenure.try_job_heartbeat, tenure.try_job_progress,
   tenure.try_job_complete, tenure.try_job_fail, tenure.try_executor_beat
 to tenure_server, tenure_worker;

@@ -1,14 +1,26 @@
 -- Kinds: their policies, whether only plans make their jobs (governed kinds), and pausing them.
 
--- Every policy of the caller's tenant.
-create or replace function tenure.kind_list() returns setof tenure.kinds
+-- Every policy of the caller's tenant. A null field is decided by the configuration.
+create or replace function tenure.kind_list() returns table (
+  kind text, executor text, event_domain text, only_by_plan boolean, attempts_max smallint,
+  backoff_base_seconds integer, backoff_jitter_percent smallint, on_exhausted text, lease_seconds integer,
+  lease_seconds_max integer, renewals_max integer, run_timeout_seconds integer, concurrency_max integer,
+  paused_at timestamptz, paused_by text, pause_note text, catch_up text, retention_seconds integer,
+  key_keep_seconds integer, description text, updated_at timestamptz, updated_by text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_tenant integer := tenure.current_tenant();
 begin
-  return query select k.* from tenure.kinds k where k.tenant_id = v_tenant order by k.kind;
+  return query
+    select k.kind, k.executor, k.event_domain, k.only_by_plan, k.attempts_max, k.backoff_base_seconds,
+           k.backoff_jitter_percent, k.on_exhausted, k.lease_seconds, k.lease_seconds_max, k.renewals_max,
+           k.run_timeout_seconds, k.concurrency_max, k.paused_at, k.paused_by, k.pause_note, k.catch_up,
+           k.retention_seconds, k.key_keep_seconds, k.description, k.updated_at, k.updated_by
+      from tenure.kinds k
+     where k.tenant_id = v_tenant
+     order by k.kind;
 end
 $$;
 

@@ -6,7 +6,7 @@ as $$
   select case p_name
     when 'payload_bytes_max'        then 8192
     when 'payload_depth_max'        then 100
-    when 'batch_rows_max'           then 1000
+    when 'batch_rows_max' then 1000 when 'event_entries_max' then 100
     when 'name_chars_max'           then 200
     when 'ref_chars_max'            then 500
     when 'key_chars_max'            then 255
@@ -110,13 +110,13 @@ as $$
     when 'anchor_pause_seconds_max' then 86400
     when 'anchor_walk_seconds'      then 86400
     when 'anchor_idle_seconds'      then 600
-    when 'anchor_sink_days'         then 30
-    when 'anchor_sink_chars_max'    then 1000
+    when 'anchor_sink_days' then 30 when 'anchor_sink_chars_max' then 1000
     when 'anchor_error_bytes_max'   then 2000
     when 'evidence_error_chars_max' then 500
-    when 'service_days'             then 1
-    when 'service_rows_max'         then 100
+    when 'service_days' then 1 when 'service_rows_max' then 100
     when 'usual_lease_rows_max' then 2000 when 'usual_lease_steps_max' then 200
     when 'policy_renewals_max'      then 1000
+    when 'execution_start_retry_ms' then 500 when 'execution_recheck_seconds' then 60
+    when 'execution_stop_recheck_seconds' then 2
   end
 $$;

@@ -92,6 +92,25 @@ begin
 end
 $$;
 
+-- Checks each word of a filter that takes several. An empty filter would find nothing, so it is refused.
+create or replace function tenure.check_filter(
+  p_what text, p_values text[], p_allowed text[], p_code text default 'value_unknown') returns void
+language plpgsql
+as $$
+declare
+  v_value text;
+begin
+  if cardinality(p_values) = 0 then
+    perform tenure.refuse(p_code, format('The list for the %s is empty.', p_what),
+      format('It names one or more of: %s.', array_to_string(p_allowed, ', ')),
+      'Name one, or leave the filter out.');
+  end if;
+  foreach v_value in array p_values loop
+    perform tenure.check_word(p_code, p_what, v_value, p_allowed);
+  end loop;
+end
+$$;
+
 -- The word of the list that is nearest to p_word; null when none is near.
 create or replace function tenure.nearest_word(p_word text, p_words text[]) returns text
 language sql immutable parallel safe

@@ -1,10 +1,10 @@
--- Offers: a free slot of an idle worker, and the job that an enqueue hands to it.
+-- Offers: a free place of an idle worker, and the job that an enqueue hands to it.
 
--- Offers a slot for each token, one to a lane: lanes of these kinds that have no limit, are not paused and
+-- Offers a place for each token, one to a lane: lanes of these kinds that have no limit, are not paused and
 -- are not yet offered on this channel. Returns the lane of each token, since when, and the lease; tokens
 -- left over offer nothing. The worker listens on the channel, whose name is a secret of its own, and holds
 -- the lock tenure.offer_lock(channel) on that connection: when the worker dies, so does the offer.
-create or replace function tenure.slot_offer(
+create or replace function tenure.offer_make(
   p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer,
   p_seconds integer)
 returns table (token uuid, lane integer, at timestamptz, lease_seconds integer)
@@ -22,7 +22,7 @@ begin
     p_lease_seconds, 'started');
   perform tenure.check_number('The time of an offer', p_seconds, 1, tenure.limit_of('offer_seconds_max'));
   if (p_channel ~ '^tenure_hand_[0-9a-f]{32}$') is not true then
-    perform tenure.refuse('name_invalid', 'This is no channel for offers.',
+    perform tenure.refuse('name_invalid', 'The channel is not one for offers.',
       'Its name is a secret: tenure_hand_ and 32 random hexadecimal digits.',
       'Make one, for this worker alone.');
   end if;
@@ -56,7 +56,7 @@ $$;
 
 -- Withdraws offers, and returns the tokens that have no offer any more and brought no job. For the others,
 -- tenure.job_held(token) shows the job, now or as soon as the transaction that took the offer has committed.
-create or replace function tenure.slot_withdraw(p_tokens uuid[]) returns uuid[]
+create or replace function tenure.offer_withdraw(p_tokens uuid[]) returns uuid[]
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$

@@ -135,9 +135,11 @@ as $$
       where ($1 is null or s.subscription_id = any ($1))
         and exists (
           select from tenure.%I e
+           cross join lateral tenure.event_entries(e.seq, e.kind, e.subject, ''{}'', e.entries) l
            where e.tenant_id = s.tenant_id
              and (e.epoch, e.txid, e.seq) > (s.epoch, s.txid, s.seq)
-             and tenure.is_kind_of(e.kind, s.event_kinds))',
+             and (e.epoch, e.txid, l.seq) > (s.epoch, s.txid, s.seq)
+             and tenure.is_kind_of(l.kind, s.event_kinds))',
     p_partition)
 $$;
 

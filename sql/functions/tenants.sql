@@ -1,20 +1,31 @@
 -- Tenants, and the logins bound to them.
 
--- The caller's own tenant; all tenants for a trusted login or a caller that acts for every tenant.
-create or replace function tenure.tenant_list()
+-- The caller's own tenant; all tenants for a trusted login or a caller that acts for every tenant. In the
+-- order in which they were made: those after the tenant p_after, at most p_limit of them (null: all).
+create or replace function tenure.tenant_list(p_limit integer default null, p_after text default null)
 returns table (name text, created_at timestamptz, created_by text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller tenure.caller_identity := tenure.caller();
+  v_all    boolean := v_caller.scope = 'every' or tenure.is_trusted();
 begin
+  if p_limit is not null then
+    perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  end if;
   return query
     select t.name, t.created_at, t.created_by
       from tenure.tenants t
-     where t.tenant_id > 0
-       and (t.tenant_id = v_caller.tenant_id or v_caller.scope = 'every' or tenure.is_trusted())
-     order by t.tenant_id;
+     where (t.tenant_id = v_caller.tenant_id or v_all)
+       -- A tenant that the caller may not see is not looked up: the answer reveals nothing about it.
+       and t.tenant_id > coalesce((
+         select a.tenant_id
+           from tenure.tenants a
+          where a.name = p_after
+            and (a.tenant_id = v_caller.tenant_id or v_all)), 0)
+     order by t.tenant_id
+     limit p_limit;
 end
 $$;
 

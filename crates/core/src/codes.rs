@@ -138,7 +138,7 @@ codes! {
     APPROVAL_DECIDED           "approval_decided"           Some("TN067"), 409, EXIT_REFUSED,              "The approval is decided already, or was withdrawn.";
     APPROVAL_EXPIRED           "approval_expired"           Some("TN068"), 409, EXIT_REFUSED,              "The approval was not decided in time.";
     PLAN_HASH_MISMATCH         "plan_hash_mismatch"         Some("TN069"), 409, EXIT_REFUSED,              "The hash that was named is not the hash of the plan.";
-    SELF_APPROVAL              "self_approval"              Some("TN070"), 403, EXIT_REFUSED,              "Nobody decides about a plan of their own.";
+    SELF_APPROVAL              "self_approval"              Some("TN070"), 403, EXIT_REFUSED,              "A requester does not decide about their own plan.";
     PLAN_DIFFERS               "plan_differs"               Some("TN071"), 409, EXIT_REFUSED,              "The key names an execution of another plan.";
     COMMENT_REQUIRED           "comment_required"           Some("TN072"), 422, EXIT_REFUSED,              "The decision needs a comment.";
     LOCK_HELD                  "lock_held"                  Some("TN073"), 409, EXIT_REFUSED,              "Somebody else holds the lock.";

@@ -25,6 +25,8 @@ limits! {
     PAYLOAD_DEPTH_MAX: usize = 100, "payload_depth_max";
     /// Rows in one batch call: enqueue, claim, end, heartbeat.
     BATCH_ROWS_MAX: usize = 1000, "batch_rows_max";
+    /// Entries of chains in one row of the event stream: a reader unpacks a row as a whole.
+    EVENT_ENTRIES_MAX: usize = 100, "event_entries_max";
     /// Characters of a name: kind, executor, tenant, worker, principal.
     NAME_CHARS_MAX: usize = 200, "name_chars_max";
     /// Characters of a reference: source, target, payload.
@@ -100,7 +102,7 @@ limits! {
     PARTITIONS_MAX: i64 = 16, "partitions_max";
     /// The largest limit on held jobs of one kind.
     CONCURRENCY_MAX: i64 = 100_000, "concurrency_max";
-    /// How long an idle worker's offer of a slot may stand.
+    /// How long an idle worker's offer of a place may stand.
     OFFER_SECONDS_MAX: i64 = 60, "offer_seconds_max";
     /// How long an idle worker may listen without parking anew.
     PARK_SECONDS_MAX: i64 = 3600, "park_seconds_max";
@@ -260,4 +262,10 @@ limits! {
     USUAL_LEASE_STEPS_MAX: i64 = 200, "usual_lease_steps_max";
     /// Renewals of a lease that a timeout policy may allow.
     POLICY_RENEWALS_MAX: i64 = 1000, "policy_renewals_max";
+    /// Until the start of an execution is tried again whose targets or approvers another transaction had locked.
+    EXECUTION_START_RETRY_MS: i64 = 500, "execution_start_retry_ms";
+    /// Until an execution is looked at again that a freeze, a pending decision or an error kept from going on.
+    EXECUTION_RECHECK_SECONDS: i64 = 60, "execution_recheck_seconds";
+    /// Until the jobs of an execution that stops are looked at again.
+    EXECUTION_STOP_RECHECK_SECONDS: i64 = 2, "execution_stop_recheck_seconds";
 }

@@ -3,103 +3,14 @@
 //! What may happen to an execution is decided in `sql/functions/executions/`; a plan is read, checked and hashed by
 //! [`Plan`](crate::core::plan::Plan). [`Client::submit`](crate::Client::submit) puts the two together.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+pub use tenure_api::approvals::{Approval, ApprovalDecided, ApprovalState, Decision};
+pub use tenure_api::executions::{
+    ExecutionApproval, ExecutionCancelled, ExecutionDetails, ExecutionEvent, ExecutionResolved, ExecutionRetried,
+    ExecutionState, ExecutionStep, ExecutionSubmitted, ExecutionWithdrawn, PlanDifference, PlanPreview, StepState,
+    Verdict,
+};
 use uuid::Uuid;
-
-use crate::store::Timestamp;
-
-/// An execution, how far it is, and what it waits for.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[non_exhaustive]
-pub struct Execution {
-    /// Its id.
-    pub execution_id: Uuid,
-    /// What it is for.
-    pub purpose: String,
-    /// `pending`, `awaiting_approval`, `approved`, `running`, `succeeded`, `partially_failed`, `failed`, `cancelled` or `rejected`.
-    pub state: String,
-    /// The SHA-256 of its frozen plan.
-    pub plan_hash: String,
-    /// Who submitted it.
-    pub requested_by: String,
-    /// Which level of approval it needs.
-    pub approval_level: i32,
-    /// How many steps it has.
-    pub step_count: i32,
-    /// How many of them are in which state.
-    pub counts: BTreeMap<String, i64>,
-    /// Why it ended as it did, by a code,
-    pub reason_code: Option<String>,
-    /// and in words.
-    pub reason: Option<String>,
-    /// What went wrong.
-    pub error_message: Option<String>,
-    /// When it was submitted.
-    pub created_at: Timestamp,
-    /// When it started.
-    pub started_at: Option<Timestamp>,
-    /// When it was over.
-    pub ended_at: Option<Timestamp>,
-    /// Its steps, in the order of the plan.
-    #[serde(default)]
-    pub steps: Vec<StepState>,
-    /// Its approvals, oldest first.
-    #[serde(default)]
-    pub approvals: Vec<ApprovalState>,
-    /// Why it does not go on, in words.
-    #[serde(default)]
-    pub waiting_for: Vec<String>,
-    /// Whether nothing moves by itself: it is over, or waits for somebody.
-    #[serde(default)]
-    pub settled: bool,
-}
-
-impl Execution {
-    /// Whether it is over, however it ended.
-    pub fn is_over(&self) -> bool {
-        self.ended_at.is_some()
-    }
-
-    /// Whether all of it is done.
-    pub fn is_succeeded(&self) -> bool {
-        self.state == "succeeded"
-    }
-}
-
-/// A step of an execution.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[non_exhaustive]
-pub struct StepState {
-    /// Its name in the plan.
-    pub step_id: String,
-    /// `waiting`, `awaiting_approval`, `blocked`, `running`, `unknown`, `succeeded`, `failed`, `cancelled` or `skipped`.
-    pub state: String,
-    /// Its job, once it has one.
-    pub job_id: Option<Uuid>,
-    /// What came out.
-    pub output_summary: Option<Value>,
-    /// Why it failed.
-    pub error_code: Option<String>,
-    /// In words.
-    pub error_message: Option<String>,
-}
-
-/// An approval of an execution.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[non_exhaustive]
-pub struct ApprovalState {
-    /// Its id.
-    pub approval_id: Uuid,
-    /// Of this step only.
-    pub step_id: Option<String>,
-    /// `pending`, `approved`, `rejected`, `expired` or `withdrawn`.
-    pub state: String,
-    /// The hash that a decision names.
-    pub plan_hash: String,
-}
 
 /// Which step of which execution a job runs for, as the database wrote it with the job: what the payload says means nothing
 /// here. In a worker, see [`Context::step`](crate::worker::Context::step).

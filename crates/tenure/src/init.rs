@@ -1,9 +1,11 @@
 //! From an empty database to one that works, for programs that embed Tenure.
 
+use tenure_api::settings::{ConfigList, GatePosition, GateSet};
+
 use crate::error::Result;
 use crate::migrate::{Report, migrate};
+use crate::operations::call;
 use crate::pool::Pool;
-use crate::store::config::{self, GatePosition};
 use crate::store::for_every_tenant;
 
 /// Migrates the database of this pool and opens every gate that is closed, as `tenure init` does (but for the first API
@@ -32,10 +34,18 @@ pub async fn init(pool: &Pool) -> Result<Report> {
     let report = migrate(&mut connection, &Default::default()).await?;
     let transaction = connection.transaction().await?;
     for_every_tenant(&transaction).await?;
-    let entries = config::config_list(&transaction).await?;
+    let entries = call(&transaction, &ConfigList {}).await?.items;
     // An open gate stays as it is: a change is an event, and this would be none.
-    for gate in entries.iter().filter(|entry| entry.is_gate && entry.value != true) {
-        config::gate_set(&transaction, &gate.key, GatePosition::Open, None).await?;
+    for gate in entries
+        .into_iter()
+        .filter(|entry| entry.is_gate && entry.value.0 != true)
+    {
+        let open = GateSet {
+            key: gate.key,
+            position: GatePosition::Open,
+            on_behalf_of: None,
+        };
+        call(&transaction, &open).await?;
     }
     transaction.commit().await?;
     Ok(report)

@@ -17,6 +17,7 @@ pub mod measure;
 #[cfg(not(feature = "metrics"))]
 mod measure;
 pub mod migrate;
+pub mod operations;
 pub mod pool;
 #[cfg(feature = "private")]
 pub mod private;
@@ -37,4 +38,5 @@ pub use error::{Error, Result};
 pub use init::init;
 pub use migrate::migrate;
 pub use pool::Pool;
+pub use tenure_api as api;
 pub use tenure_core as core;

@@ -127,7 +127,7 @@ perform tenure.dead_letter_replay(u);
 perform tenure.dead_letter_replay(u);
 
 -- code: state_unknown
-perform tenure.job_list(p_state => 'runing');
+perform tenure.job_list(p_state => '{runing}');
 
 -- code: priority_unknown
 perform tenure.job_enqueue('mail.send', p_priority => 'urgnt');

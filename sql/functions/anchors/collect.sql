@@ -19,11 +19,16 @@ begin
          (array_agg(k.txid order by k.epoch desc, k.txid desc, k.seq desc))[1] as txid,
          (array_agg(k.seq order by k.epoch desc, k.txid desc, k.seq desc))[1] as seq
     into v_page
-    from (select e.epoch, e.txid, e.seq, e.subject
-            from tenure.events e
-           where e.tenant_id = p_cursor.tenant_id
-             and (e.epoch, e.txid, e.seq) > (p_cursor.epoch, p_cursor.txid, p_cursor.seq)
-           order by e.epoch, e.txid, e.seq
+    from (select e.epoch, e.txid, l.seq, l.subject
+            from (select e.epoch, e.txid, e.seq, e.kind, e.subject, e.entries
+                    from tenure.events e
+                   where e.tenant_id = p_cursor.tenant_id
+                     and (e.epoch, e.txid, e.seq) > (p_cursor.epoch, p_cursor.txid, p_cursor.seq)
+                   order by e.epoch, e.txid, e.seq
+                   limit p_rows_max) e
+            cross join lateral tenure.event_entries(e.seq, e.kind, e.subject, '{}', e.entries) l
+           where (e.epoch, e.txid, l.seq) > (p_cursor.epoch, p_cursor.txid, p_cursor.seq)
+           order by e.epoch, e.txid, l.seq
            limit p_rows_max) k
    where k.epoch < p_epoch
       or k.txid < p_xmin;

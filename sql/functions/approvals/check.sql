@@ -18,7 +18,7 @@ begin
    order by p.tenant_id desc
    limit 1;
   if not found then
-    perform tenure.refuse('not_permitted', format('Nobody registered %s.', p_caller.principal),
+    perform tenure.refuse('not_permitted', format('The principal %s is not registered.', p_caller.principal),
       'Only a principal that is known to be a person or a service decides about plans.',
       format('An admin registers it: tenure.principal_create(%L, ''human''), '
         'tenure.principal_set(%L, {"approver_level": 1}).', p_caller.principal, p_caller.principal));
@@ -91,7 +91,7 @@ begin
         'They %s, or made that by which it was done, and so could use it themselves: four eyes, without '
           'exception.',
         case when p_caller.roles is not null then 'made the key' else 'bound the login' end),
-      format('Ask somebody else; or let another admin %s, one whose own is not from them either, or the '
+      format('Ask another approver; or let another admin %s, one whose own is not from them either, or the '
         'operator of the installation on its database, in the name of no principal.',
         case when p_caller.roles is not null then 'make the key anew' else 'bind the login anew' end));
   end if;

@@ -1,5 +1,5 @@
--- A decision about a plan or a step: who votes, whether the approval is still open, and the vote. check.sql
--- has the rules of four eyes, act.sql what follows from the decision.
+-- A decision about a plan or a step: who votes, whether the approval is still open, the vote, and what
+-- follows from the decision or from its expiry. check.sql has the rules of four eyes.
 
 -- Decides about a plan, or a step of one. The decision names the hash of the plan that the approver saw; it
 -- counts for no other plan. Refuses when the caller may not decide, or the approval is not pending any more.
@@ -79,8 +79,8 @@ begin
           when tenure.is_requester(p_execution, array[p_caller.principal]) then p_caller.principal
           else p_on_behalf_of
         end),
-      'Nobody decides about a plan of their own: four eyes, without exception.',
-      'Ask somebody else: tenure.approval_list() says which roles are wanted.');
+      'A requester does not decide about their own plan: four eyes, without exception.',
+      'Ask another approver: tenure.approval_list() says which roles are wanted.');
   end if;
   v_vote.auth_makers := tenure.auth_makers(p_caller);
   perform tenure.check_makers(p_caller, p_execution, v_vote.auth_makers);
@@ -92,7 +92,7 @@ begin
           and p.name = p_on_behalf_of
           and p.kind = 'agent') then
     perform tenure.refuse('not_permitted', format('%s is an agent.', p_on_behalf_of),
-      'Agents never approve, nor does anybody for them.',
+      'Agents never approve, neither themselves nor through another principal.',
       'Let a person decide.');
   end if;
   v_vote.tenant_id := p_caller.tenant_id;
@@ -116,10 +116,10 @@ begin
   -- Expired by its time, whether or not a tick has recorded it.
   if p_approval.state = 'expired' or (p_approval.state = 'pending' and p_approval.expires_at <= p_now) then
     perform tenure.refuse('approval_expired', format('The approval expired at %s.', p_approval.expires_at),
-      'Nobody decided in time, and what was to be approved may have changed since.',
+      'It was not decided in time, and what was to be approved may have changed since.',
       'Submit the plan again.');
   end if;
-  -- The same for an execution that is too late to start, whether or not it was called off since.
+  -- The same for an execution that is too late to start, whether or not a tick has ended it since.
   if p_execution.started_at is null
      and p_execution.start_before <= p_now
      and (
@@ -127,7 +127,7 @@ begin
        or (p_approval.state = 'withdrawn' and p_execution.reason_code = 'window_passed')) then
     perform tenure.refuse('approval_expired',
       format('The execution had to start before %s.', p_execution.start_before),
-      'Nobody decided until then; it is cancelled, and its approval is withdrawn.',
+      'It was not decided until then; it is cancelled, and its approval is withdrawn.',
       'Submit the plan again, with another window.');
   end if;
   if p_approval.state <> 'pending' then
@@ -162,19 +162,19 @@ begin
       format('%s approves up to level %s; this is level %s.', p_vote.principal, p_vote.level,
         p_approval.level),
       'Levels go with what a plan may break.',
-      'Ask somebody of that level.');
+      'Ask an approver of that level.');
   end if;
   if cardinality(p_approval.roles) > 0 and not p_approval.roles && p_vote.roles then
     perform tenure.refuse('not_permitted',
       format('%s has none of the roles: %s.', p_vote.principal, array_to_string(p_approval.roles, ', ')),
       format('The rule %s asks for them.', p_approval.rule),
-      'Ask somebody who has one.');
+      'Ask an approver who has one.');
   end if;
   perform tenure.check_counts_once(p_approval.approval_id, p_vote.decision,
     array[p_vote.principal, p_vote.on_behalf_of], p_vote.auth_makers);
   if p_vote.decision = 'reject' and tenure.is_blank(p_vote.comment) then
     perform tenure.refuse('comment_required', 'A rejection needs a comment.',
-      'Whoever asked should know what to change.',
+      'The requester should know what to change.',
       'Say why.');
   end if;
   if octet_length(p_vote.comment) > tenure.limit_of('error_message_bytes_max') then
@@ -231,5 +231,138 @@ begin
    where a.approval_id = p_vote.approval_id
   returning a.* into p_approval;
   return p_approval;
+end
+$$;
+
+-- Carries out a decision about a plan or a step, or its expiry. The caller holds the execution.
+create or replace function tenure.approval_apply(
+  p_now timestamptz, p_actor text, p_approval tenure.approvals, p_reason text) returns void
+language plpgsql
+as $$
+declare
+  v_exec tenure.execution_rows;
+begin
+  if p_approval.state = 'pending' then
+    return;
+  end if;
+  p_approval.reason := coalesce(p_reason, p_approval.reason);
+  select e.* into v_exec from tenure.execution_rows e where e.execution_id = p_approval.execution_id;
+  if p_approval.step_number is null then
+    perform tenure.approval_apply_to_plan(p_now, p_actor, p_approval, v_exec);
+  else
+    perform tenure.approval_apply_to_step(p_now, p_actor, p_approval, v_exec);
+  end if;
+end
+$$;
+
+-- The event of a decision.
+create or replace function tenure.approval_event(p_approval tenure.approvals) returns tenure.chain_entry
+language sql stable
+as $$
+  select (
+    p_approval.execution_id, 'approval_' || p_approval.state, p_approval.step_number,
+    jsonb_strip_nulls(jsonb_build_object(
+      'approval_id', p_approval.approval_id,
+      'plan_hash', p_approval.plan_hash,
+      'reason', p_approval.reason)))::tenure.chain_entry
+$$;
+
+-- Starts an execution whose plan was approved, and ends one whose plan was not.
+create or replace function tenure.approval_apply_to_plan(
+  p_now timestamptz, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows)
+returns void
+language plpgsql
+as $$
+declare
+  v_lapses timestamptz;
+begin
+  if p_approval.state <> 'approved' then
+    perform tenure.chain_append(p_now, p_actor, array[tenure.approval_event(p_approval)]);
+    perform tenure.execution_end_unstarted(p_now, p_actor, p_execution.execution_id,
+      case p_approval.state when 'rejected' then 'rejected' else 'approval_expired' end,
+      p_approval.reason);
+    return;
+  end if;
+  perform tenure.execution_become(p_now, p_actor, p_execution.execution_id, 'approved', null, null);
+  update tenure.execution_states e
+     set lapses_at = tenure.execution_lapses_at(p_now, p_execution)
+   where e.execution_id = p_execution.execution_id
+  returning e.lapses_at into v_lapses;
+  perform tenure.chain_append(p_now, p_actor, array[
+    tenure.approval_event(p_approval),
+    (p_execution.execution_id, 'execution_approved', null, jsonb_strip_nulls(jsonb_build_object(
+      'from', p_execution.state,
+      'to', 'approved',
+      'lapses_at', v_lapses)))::tenure.chain_entry]);
+  perform tenure.executions_try_start(p_now, p_actor, array[p_execution.execution_id]);
+end
+$$;
+
+-- Goes on with a step that was approved, and fails one that was not.
+create or replace function tenure.approval_apply_to_step(
+  p_now timestamptz, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows)
+returns void
+language plpgsql
+as $$
+begin
+  perform tenure.chain_append(p_now, p_actor, array[tenure.approval_event(p_approval)]);
+  -- The clock of the execution stands still while the decision is pending.
+  update tenure.execution_states e
+     set timeout_at = e.timeout_at + tenure.clock_stood(p_execution, p_approval.created_at,
+           p_approval.decided_at, p_approval.approval_id)
+   where e.execution_id = p_execution.execution_id
+     and e.timeout_at is not null;
+  if p_approval.state = 'approved' then
+    update tenure.step_states s
+       set state = 'waiting'
+     where s.execution_id = p_execution.execution_id
+       and s.step_number = p_approval.step_number
+       and s.state = 'awaiting_approval';
+    if p_execution.stopping is null then
+      perform tenure.steps_dispatch_held(p_now, p_actor, p_execution.execution_id,
+        array[p_approval.step_number],
+        false);
+    end if;
+  else
+    perform tenure.step_fail_unapproved(p_now, p_actor, p_approval, p_execution);
+  end if;
+  perform tenure.executions_set_due(p_now, array[p_execution.execution_id]);
+end
+$$;
+
+-- Fails a step that was rejected, or not decided about in time. An execution that has not started cannot
+-- fail: it is ended.
+create or replace function tenure.step_fail_unapproved(
+  p_now timestamptz, p_actor text, p_approval tenure.approvals, p_execution tenure.execution_rows)
+returns void
+language plpgsql
+as $$
+declare
+  v_begun boolean := p_execution.state <> 'approved';
+  v_step  tenure.step_states;
+begin
+  update tenure.step_states s
+     set state = case when v_begun then 'failed' else s.state end,
+         ended_at = case when v_begun then greatest(p_now, s.started_at) end,
+         error_code = case p_approval.state when 'rejected' then 'rejected' else 'approval_expired' end,
+         error_class = 'approval',
+         error_message = p_approval.reason
+   where s.execution_id = p_execution.execution_id
+     and s.step_number = p_approval.step_number
+     and s.state = 'awaiting_approval'
+  returning s.* into v_step;
+  if not v_begun then
+    perform tenure.execution_end_unstarted(p_now, p_actor, p_execution.execution_id,
+      case p_approval.state when 'rejected' then 'step_rejected' else 'approval_expired' end,
+      p_approval.reason);
+    return;
+  end if;
+  perform tenure.executions_advance(p_now, p_actor, array[p_execution.execution_id],
+    array[p_approval.step_number], array['failed'], array[(
+      p_execution.execution_id, 'step_failed', p_approval.step_number, jsonb_strip_nulls(jsonb_build_object(
+        'error_code', v_step.error_code,
+        'error_class', v_step.error_class,
+        'error_message', left(v_step.error_message, 500),
+        'ended_at', v_step.ended_at)))::tenure.chain_entry]);
 end
 $$;

@@ -1,8 +1,11 @@
 -- Approvals as they are read: the list, one with its votes, and the refusal of an unknown one.
 
--- Approvals of the tenant, oldest first. Pending ones only while they can be decided.
+-- Approvals of the tenant in one of the states p_state, oldest first. 'any', or null, stands for every state.
+-- Where 'pending' is named, pending ones are listed only while they can be decided. p_after and p_after_id:
+-- created_at and approval_id of the last one of the previous page.
 create or replace function tenure.approval_list(
-  p_execution_id uuid default null, p_state text default 'pending', p_limit integer default 100)
+  p_execution_id uuid default null, p_state text[] default '{pending}', p_limit integer default 100,
+  p_after timestamptz default null, p_after_id uuid default null)
 returns table (
   approval_id uuid, execution_id uuid, step_id text, purpose text, requested_by text, requested_by_email text,
   level integer, roles text[], quorum integer, approvals_given integer, plan_hash text,
@@ -18,8 +21,11 @@ declare
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
-    perform tenure.check_word('value_unknown', 'state', p_state,
-      array['pending', 'approved', 'rejected', 'expired', 'withdrawn']);
+    perform tenure.check_filter('state', p_state,
+      array['pending', 'approved', 'rejected', 'expired', 'withdrawn', 'any']);
+  end if;
+  if 'any' = any (p_state) then
+    p_state := null;
   end if;
   return query
     select a.approval_id, a.execution_id, s.step_id, e.purpose, e.requested_by,
@@ -32,10 +38,13 @@ begin
       left join tenure.step_rows s on s.execution_id = a.execution_id and s.step_number = a.step_number
      where a.tenant_id = v_tenant
        and (p_execution_id is null or a.execution_id = p_execution_id)
-       and (p_state is null or a.state = p_state)
+       and (p_state is null or a.state = any (p_state))
        and (
-         p_state is distinct from 'pending'
+         p_state is null
+         or a.state <> 'pending'
          or least(a.expires_at, case when e.started_at is null then e.start_before end) > v_now)
+       and (p_after is null
+         or a.created_at >= p_after and (a.created_at > p_after or a.approval_id > p_after_id))
      order by a.created_at, a.approval_id
      limit p_limit;
 end

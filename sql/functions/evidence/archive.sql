@@ -79,11 +79,12 @@ begin
       'Make it anew, and try again.');
   end if;
   insert into tenure.execution_archives (execution_id, tenant_id, purpose, plan_hash, state, requested_by,
-    created_at, ended_at, archived_at, evidence, proof, correlation_id, targets, requesters)
+    created_at, ended_at, archived_at, evidence, proof, correlation_id, targets, requesters, event_times)
   values (v_row.execution_id, v_row.tenant_id, v_row.purpose, v_row.plan_hash, v_row.state,
     v_row.requested_by, v_row.created_at, v_row.ended_at, v_now, p_evidence,
     tenure.anchor_proof_of(p_execution_id, null), v_row.correlation_id,
-    tenure.execution_targets(p_execution_id), v_row.requesters);
+    tenure.execution_targets(p_execution_id), v_row.requesters,
+    array(select distinct v.at from tenure.execution_events v where v.execution_id = p_execution_id));
   perform tenure.execution_archive_terms_add(p_execution_id);
   delete from tenure.approval_votes v
    using tenure.approvals a

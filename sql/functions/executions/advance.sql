@@ -18,17 +18,16 @@ declare
   v_execs   uuid[] := p_execs;
   v_numbers integer[] := p_numbers;
   v_states  text[] := p_states;
-  v_entries    tenure.chain_entry[] := coalesce(p_entries, '{}');
+  v_entries tenure.chain_entry[] := coalesce(p_entries, '{}');
   v_freed   record;
   v_ready   record;
   v_hand    record;
-  v_stop    uuid[];
+  v_back    record;
   v_turns   integer := 0;
 begin
   while cardinality(v_execs) > 0 loop
     v_ready := tenure.steps_find_next(p_now, v_execs, v_numbers, v_states, v_entries);
     v_entries := v_ready.entries;
-    v_stop := v_stop || v_ready.stopped;
     -- The locks of ended steps are freed. Steps that wait for one come before those that follow here.
     with gone as (
       delete from tenure.locks l
@@ -87,15 +86,23 @@ begin
       v_numbers := v_numbers || v_hand.refused_numbers;
     end if;
     v_states := array_fill('failed'::text, array[cardinality(v_execs)]);
+    if cardinality(v_ready.stopped) > 0 then
+      -- One direction: the steps whose jobs are taken back end in the next turn of this loop, not by a
+      -- follow-up of their jobs, which would call this function again.
+      v_back := tenure.step_jobs_take_back(
+        p_now, p_actor, v_ready.stopped, 'A step of its execution failed.');
+      v_execs := v_execs || v_back.execs;
+      v_numbers := v_numbers || v_back.numbers;
+      v_states := v_states || v_back.states;
+      v_entries := v_entries || v_back.entries;
+      p_now := coalesce(v_back.at, p_now);
+    end if;
   end loop;
   -- An execution that was handed a target was locked after p_now was read and may have newer entries: no
   -- entry of a chain is older than the one before it.
   p_now := greatest(p_now, tenure.now());
   perform tenure.chain_append(p_now, p_actor,
     tenure.executions_finish(p_now, p_actor, tenure.chain_append(p_now, p_actor, v_entries)));
-  if cardinality(v_stop) > 0 then
-    perform tenure.step_jobs_withdraw(p_now, p_actor, v_stop);
-  end if;
 end
 $$;
 
@@ -120,7 +127,9 @@ begin
     ), halted as (
       update tenure.execution_states e
          set stopping = 'step_failed',
-             next_at = least(e.next_at, p_now + interval '5 seconds')
+             next_at = least(
+               e.next_at,
+               p_now + make_interval(secs => tenure.limit_of('execution_stop_recheck_seconds')))
         from hit h
        where e.execution_id = h.execution_id
          and e.stopping is null

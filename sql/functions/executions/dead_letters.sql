@@ -1,8 +1,10 @@
 -- Dead letters of executions: the list, one of them, and triage.
 
--- Executions that failed within the last p_days days, newest first.
+-- Executions that failed within the last p_days days, newest first. p_before and p_before_id: failed_at and
+-- execution_id of the last one of the previous page.
 create or replace function tenure.execution_dead_letter_list(
-  p_days integer default 7, p_triage_status text default null, p_limit integer default 50)
+  p_days integer default 7, p_triage_status text[] default null, p_limit integer default 50,
+  p_before timestamptz default null, p_before_id uuid default null)
 returns table (
   execution_id uuid, purpose text, plan_hash text, attempt_count integer, last_error text,
   failed_at timestamptz, triage_status text, triage_note text, triaged_at timestamptz, triaged_by text,
@@ -16,7 +18,7 @@ begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   perform tenure.check_number('The days', p_days, 1, 3650);
   if p_triage_status is not null then
-    perform tenure.check_word('value_unknown', 'triage status', p_triage_status,
+    perform tenure.check_filter('triage status', p_triage_status,
       array['pending', 'acknowledged', 'manual_replay', 'escalated', 'closed']);
   end if;
   return query
@@ -25,7 +27,9 @@ begin
       from tenure.execution_dead_letters d
      where d.tenant_id = tenure.current_tenant()
        and d.failed_at > v_now - make_interval(days => p_days)
-       and (p_triage_status is null or d.triage_status = p_triage_status)
+       and (p_triage_status is null or d.triage_status = any (p_triage_status))
+       and (p_before is null
+         or d.failed_at <= p_before and (d.failed_at < p_before or d.execution_id > p_before_id))
      order by d.failed_at desc, d.execution_id
      limit p_limit;
 end

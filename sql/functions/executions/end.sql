@@ -106,8 +106,6 @@ declare
   v_ids  uuid[];
   v_jobs uuid[];
   v_what text;
-  v_tenants  integer[];
-  v_subjects text[];
 begin
   select array_agg(distinct s.execution_id order by s.execution_id), array_agg(s.job_id)
     into v_ids, v_jobs
@@ -126,12 +124,25 @@ begin
       raise warning 'steps could not be followed up: %', v_what;
     end;
   end if;
+  perform tenure.step_ends_note(p_now, v_jobs, v_what);
+end
+$$;
+
+-- Leaves the ends of these step jobs to the tick.
+create or replace function tenure.step_ends_note(p_now timestamptz, p_job_ids uuid[], p_reason text)
+returns void
+language plpgsql
+as $$
+declare
+  v_tenants  integer[];
+  v_subjects text[];
+begin
   select array_agg(s.tenant_id), array_agg(s.job_id::text)
     into v_tenants, v_subjects
     from tenure.step_states s
-   where s.job_id = any (v_jobs) and s.state = 'running';
+   where s.job_id = any (p_job_ids) and s.state = 'running';
   if v_subjects is not null then
-    perform tenure.follow_up_note('step_end', v_tenants, v_subjects, p_now, v_what);
+    perform tenure.follow_up_note('step_end', v_tenants, v_subjects, p_now, p_reason);
   end if;
 end
 $$;
@@ -141,11 +152,6 @@ $$;
 create or replace function tenure.step_ends_apply(p_now timestamptz, p_actor text, p_job_ids uuid[])
 returns void
 language plpgsql
-set jit = off
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_over record;
@@ -153,6 +159,25 @@ begin
   -- Locks are handed over at the time of now, however long the row locks were awaited: a hold of a target
   -- never begins before the previous one was over.
   p_now := greatest(p_now, tenure.now());
+  v_over := tenure.step_ends_write(p_now, p_actor, p_job_ids);
+  perform tenure.executions_advance(
+    p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_over.entries);
+end
+$$;
+
+-- Writes the ends of these jobs to their steps. Answers the steps that have ended or are unknown, and the
+-- chain entries, for tenure.executions_advance. The caller has locked the executions and their targets.
+create or replace function tenure.step_ends_write(
+  p_now timestamptz, p_actor text, p_job_ids uuid[],
+  out execs uuid[], out numbers integer[], out states text[], out entries tenure.chain_entry[])
+language plpgsql
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
   if exists (select from tenure.starts_left(p_job_ids)) then
     perform tenure.starts_follow(p_now, p_job_ids, 'ended');
   end if;
@@ -224,11 +249,11 @@ begin
      where s.ctid = d.place and (d.final or d.state = 'retry_waiting')
   )
   -- Sorted once, not for each of the arrays.
-  select array_agg(d.execution_id) filter (where d.final) as execs,
-         array_agg(d.step_number) filter (where d.final) as numbers,
-         array_agg(d.becomes) filter (where d.final) as states,
-         array_agg(x.entries) as entries
-    into v_over
+  select array_agg(d.execution_id) filter (where d.final),
+         array_agg(d.step_number) filter (where d.final),
+         array_agg(d.becomes) filter (where d.final),
+         array_agg(x.entry)
+    into execs, numbers, states, entries
     from (select d.* from ended d order by d.execution_id, d.step_number) d
     cross join lateral (
       select (
@@ -251,9 +276,7 @@ begin
               when d.run > 1
                 then tenure.runs_not_chained(d.execution_id, d.step_number, d.job_id, d.run, p_actor)
             end))
-        end)::tenure.chain_entry as entries) x
+        end)::tenure.chain_entry as entry) x
    where d.final or d.state = 'retry_waiting';
-  perform tenure.executions_advance(
-    p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_over.entries);
 end
 $$;

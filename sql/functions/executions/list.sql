@@ -1,9 +1,9 @@
 -- Reading many executions: pages of them.
 
--- Executions of the tenant, newest first. p_target: type:ref or type:ref:action, as in a lock. p_before: the
--- id of the last execution of the previous page.
+-- Executions of the tenant, newest first, in one of the states p_state. p_target: type:ref or
+-- type:ref:action, as in a lock. p_before: the id of the last execution of the previous page.
 create or replace function tenure.execution_list(
-  p_state text default null, p_requested_by text default null, p_target text default null,
+  p_state text[] default null, p_requested_by text default null, p_target text default null,
   p_before uuid default null, p_limit integer default 50)
 returns table (
   execution_id uuid, state text, purpose text, requested_by text, plan_hash text, sla_class text,
@@ -26,12 +26,13 @@ declare
   v_fold   boolean := false;
   v_ids    uuid[];
   v_before timestamptz;
+  v_state  text := case when cardinality(p_state) = 1 then p_state[1] end;
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
-    perform tenure.check_word('state_unknown', 'state', p_state, array[
+    perform tenure.check_filter('state', p_state, array[
       'pending', 'awaiting_approval', 'approved', 'running', 'succeeded', 'partially_failed', 'failed',
-      'cancelled', 'rejected']);
+      'cancelled', 'rejected'], 'state_unknown');
   end if;
   if p_before is not null then
     select b.created_at into v_before
@@ -81,7 +82,9 @@ begin
        and s.tenant_id = e.tenant_id
        and s.created_at = e.created_at
      where e.tenant_id = v_tenant
-       and (p_state is null or s.state = p_state)
+       -- By equality for one state: then the index on states gives the order.
+       and (v_state is null or s.state = v_state)
+       and (p_state is null or v_state is not null or s.state = any (p_state))
        and (p_requested_by is null or e.requested_by = p_requested_by)
        and (p_before is null or (e.created_at, e.execution_id) < (v_before, p_before))
        and (p_target is null or v_ids is null or e.execution_id = any (v_ids))

@@ -25,9 +25,9 @@ begin
                    x.lapses_at,
                    case x.parked
                      when 'window' then greatest(tenure.window_opens(x.start_window, p_now), x.start_after)
-                     -- At least every minute: the freeze may be lifted while this transaction parks it.
+                     -- At least this often: the freeze may be lifted while this transaction parks it.
                      when 'freeze' then least(
-                       p_now + interval '1 minute',
+                       p_now + make_interval(secs => tenure.limit_of('execution_recheck_seconds')),
                        (select f.until
                           from tenure.freezes f
                          where f.tenant_id = x.tenant_id
@@ -35,7 +35,8 @@ begin
                            and f.until > p_now))
                      -- Its targets or approvers were busy when it was to start.
                      else (
-                       select p_now + interval '500 milliseconds'
+                       select p_now
+                              + make_interval(secs => tenure.limit_of('execution_start_retry_ms') / 1000.0)
                          from tenure.step_states s
                         where s.execution_id = x.execution_id
                           and s.state = 'waiting'
@@ -43,7 +44,11 @@ begin
                         limit 1)
                    end)
                  when 'running' then
-                   case when x.stopping is not null then p_now + interval '2 seconds' else x.timeout_at end
+                   case
+                     when x.stopping is not null then
+                       p_now + make_interval(secs => tenure.limit_of('execution_stop_recheck_seconds'))
+                     else x.timeout_at
+                   end
                end) as next_at
         from (
           select s.ctid as place, s.execution_id, s.tenant_id, s.state, s.parked, s.stopping, s.timeout_at,

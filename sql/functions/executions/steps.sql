@@ -1,8 +1,8 @@
 -- The steps of an execution as they are listed.
 
--- Steps of an execution in the order of the plan, each with the state of its job. waiting_place: the place of
--- a blocked step in the queue for its lock, from 1.
-create or replace function tenure.step_list(p_execution_id uuid, p_state text default null)
+-- Steps of an execution in the order of the plan, in one of the states p_state, each with the state of its
+-- job. waiting_place: the place of a blocked step in the queue for its lock, from 1.
+create or replace function tenure.step_list(p_execution_id uuid, p_state text[] default null)
 returns table (
   step_number integer, step_id text, state text, action text, action_class text, target_type text,
   target_ref text, kind text, executor text, effects text, needs text[], approval_level integer, rule text,
@@ -26,7 +26,7 @@ begin
     perform tenure.refuse_execution(p_execution_id);
   end if;
   if p_state is not null then
-    perform tenure.check_word('value_unknown', 'state', p_state, array[
+    perform tenure.check_filter('state', p_state, array[
       'waiting', 'awaiting_approval', 'blocked', 'running', 'unknown', 'succeeded', 'failed', 'cancelled',
       'skipped']);
   end if;
@@ -70,7 +70,7 @@ begin
            and a.job_id = s.job_id
          limit 1) h on true
      where s.execution_id = p_execution_id
-       and (p_state is null or s.state = p_state)
+       and (p_state is null or s.state = any (p_state))
      order by s.step_number;
 end
 $$;

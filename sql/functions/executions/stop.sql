@@ -1,4 +1,5 @@
--- Stopping a running execution, and taking back the jobs of its steps.
+-- Stopping a running execution: its waiting jobs are taken back (step_jobs.sql), its running ones asked to
+-- stop.
 
 -- Stops a running execution: no further step starts, waiting steps are skipped, running ones are asked to
 -- stop. It ends when the last of those has ended. The caller has locked it.
@@ -19,7 +20,7 @@ begin
          stopped_by = p_actor,
          reason_code = p_reason_code,
          reason = p_reason,
-         next_at = p_now + interval '2 seconds'
+         next_at = p_now + make_interval(secs => tenure.limit_of('execution_stop_recheck_seconds'))
    where e.execution_id = p_execution_id;
   v_entries := array[(
     p_execution_id,
@@ -50,14 +51,14 @@ begin
 end
 $$;
 
--- Stops the jobs of an execution: waiting ones are cancelled at once and together, held ones get a cancel
+-- Stops the jobs of an execution: those that have not begun are taken back at once, running ones get a cancel
 -- request. Rows locked by another transaction are skipped: the next tick tries again.
 create or replace function tenure.step_jobs_stop(
   p_now timestamptz, p_actor text, p_execution_id uuid, p_reason text) returns void
 language plpgsql
 as $$
 begin
-  perform tenure.step_jobs_take_back(p_now, p_actor, array[p_execution_id],
+  perform tenure.step_jobs_withdraw(p_now, p_actor, p_execution_id,
     coalesce(p_reason, 'Its execution stops.'));
   with asked as (
     update tenure.active a
@@ -85,87 +86,14 @@ begin
 end
 $$;
 
--- Takes back jobs that have not begun, of executions that stop after a failure. Running jobs may end.
-create or replace function tenure.step_jobs_withdraw(p_now timestamptz, p_actor text, p_ids uuid[])
-returns void
+-- Takes back the jobs of an execution that have not begun, and follows up their ends. A follow-up that fails
+-- is left to the tick, so that an execution can be stopped whatever waits for its targets.
+create or replace function tenure.step_jobs_withdraw(
+  p_now timestamptz, p_actor text, p_execution_id uuid, p_reason text) returns void
 language plpgsql
 as $$
 begin
-  perform tenure.step_jobs_take_back(p_now, p_actor, p_ids, 'A step of its execution failed.');
-end
-$$;
-
--- Cancels the jobs of executions that have not begun, all in one call, so that the follow-up runs once. Jobs
--- that a worker holds without having started them are taken away and can no longer be started. A job that is
--- being claimed or started at this moment runs.
-create or replace function tenure.step_jobs_take_back(
-  p_now timestamptz, p_actor text, p_ids uuid[], p_reason text) returns void
-language plpgsql
-set enable_seqscan = off
-as $$
-declare
-  v_job  record;
-  v_end  tenure.run_end;
-  v_ends tenure.run_end[] := '{}';
-  v_held tenure.run_end[];
-begin
-  for v_job in
-    select s.tenant_id, s.job_id
-      from tenure.step_states s
-     where s.execution_id = any (p_ids)
-       and s.state = 'running'
-       and not exists (select from tenure.active a where a.job_id = s.job_id)
-     order by s.job_id
-  loop
-    v_end := tenure.step_job_take(v_job.tenant_id, v_job.job_id);
-    if v_end.lane is not null then
-      v_end.run := v_end.run + 1;
-      v_end.outcome := 'cancelled';
-      v_end.cancel_reason := p_reason;
-      v_ends := v_ends || v_end;
-    end if;
-  end loop;
-  with taken as (
-    delete from tenure.active a
-     where a.ctid = any (array(
-             select h.ctid
-               from tenure.active h
-              where h.job_id = any (array(
-                      select s.job_id
-                        from tenure.step_states s
-                       where s.execution_id = any (p_ids) and s.state = 'running'))
-                and h.started_at is null
-              order by h.job_id
-                for update skip locked))
-    returning a.job_id, a.lane, a.run, a.attempt, a.token, a.due
-  )
-  select coalesce(
-           array_agg((
-             t.job_id, n.tenant_id, t.lane, t.run, t.attempt, t.token, l.owner,
-             coalesce(l.leased_at, p_now), null, t.due, p_now, p_actor, p_reason, 'cancelled',
-             null, null, null, null, null, null, l.principal)::tenure.run_end order by t.job_id),
-           '{}')
-    into v_held
-    from taken t
-    join tenure.lanes n on n.lane = t.lane
-    left join tenure.leases l on l.token = t.token and l.lane = t.lane;
-  v_ends := v_ends || v_held;
-  if cardinality(v_ends) > 0 then
-    perform tenure.job_settle(p_now, p_actor, null, v_ends);
-    perform tenure.lease_shrink(v_held);
-  end if;
-end
-$$;
-
--- Takes a waiting job out of its lane; answers null when another transaction keeps it longer than the lock
--- timeout.
-create or replace function tenure.step_job_take(p_tenant_id integer, p_job_id uuid) returns tenure.run_end
-language plpgsql
-set lock_timeout = '100ms'
-as $$
-begin
-  return tenure.waiting_take(p_job_id, p_tenant_id);
-exception when lock_not_available or deadlock_detected then
-  return null;
+  perform tenure.step_ends_follow(p_now, p_actor,
+    tenure.step_jobs_cancel(p_now, p_actor, array[p_execution_id], p_reason));
 end
 $$;

@@ -43,7 +43,7 @@ begin
          set state = 'expired',
              decided_at = p_now,
              decided_by = 'policy',
-             reason = format('Nobody decided until %s.', a.expires_at)
+             reason = format('It was not decided until %s.', a.expires_at)
        where a.approval_id = v_approval.approval_id
          and a.state = 'pending'
       returning a.* into v_approval;
@@ -88,7 +88,8 @@ begin
       perform tenure.execution_stop(p_now, 'policy', v_exec.execution_id, 'timed_out', 'timed_out',
         format('It took longer than %s ms.', v_exec.timeout_ms));
     elsif v_exec.stopping = 'step_failed' then
-      perform tenure.step_jobs_withdraw(p_now, 'policy', array[v_exec.execution_id]);
+      perform tenure.step_jobs_withdraw(p_now, 'policy', v_exec.execution_id,
+        'A step of its execution failed.');
     else
       perform tenure.step_jobs_stop(p_now, coalesce(v_exec.stopped_by, 'policy'), v_exec.execution_id,
         v_exec.reason);
@@ -105,10 +106,10 @@ begin
       v_did := 'timed_out';
     end if;
   end if;
-  -- While it waits for a decision, a timeout that has passed does not count yet: look again in a minute.
+  -- While it waits for a decision, a timeout that has passed does not count yet: look again later.
   perform tenure.executions_set_due(p_now, array[v_exec.execution_id]);
   update tenure.execution_states e
-     set next_at = p_now + interval '1 minute'
+     set next_at = p_now + make_interval(secs => tenure.limit_of('execution_recheck_seconds'))
    where e.execution_id = v_exec.execution_id
      and e.next_at <= p_now
      and e.ended_at is null
@@ -305,7 +306,7 @@ begin
       get stacked diagnostics v_what = message_text;
       raise warning 'execution % could not be looked at: %', v_id, v_what;
       update tenure.execution_states e
-         set next_at = p_now + interval '1 minute'
+         set next_at = p_now + make_interval(secs => tenure.limit_of('execution_recheck_seconds'))
        where e.execution_id = v_id;
       v_did := 'looked';
     end;

@@ -126,7 +126,7 @@ as $$ select case when cardinality(p_array) = 0 then '[]' else array_dims(p_arra
 
 -- Enqueues one job that has only a kind, a payload and perhaps a key, or refuses by raising. Programs that
 -- enqueue one job at a time use it, so it is the shortest call. p_alone: the transaction ends with this call.
--- Then an idle worker that offers a slot gets the job, held and started when the transaction commits; the
+-- Then an idle worker that offers a place gets the job, held and started when the transaction commits; the
 -- lease runs from this call on.
 create or replace function tenure.job_enqueue_plain(
   p_kind text, p_payload json, p_key text, p_alone boolean default false,

@@ -61,7 +61,7 @@ begin
         'code', 'limit',
         'what', format('%s jobs of the kind %s are held, and its limit is %s.',
           v_held, v_policy.kind, v_policy.concurrency_max),
-        'why', 'A slot is free when one of them ends.',
+        'why', 'A place is free when one of them ends.',
         'next', 'Wait, or raise concurrency_max of the kind.');
     end if;
   end if;
@@ -149,7 +149,7 @@ begin
     'code', 'waiting_turn',
     'what', format('%s%s jobs are ahead of it in its lane.',
       v_ahead, case when v_ahead = v_most then ' or more' else '' end),
-    'why', 'It is claimable; nobody has claimed it yet.',
+    'why', 'It is claimable; no worker has claimed it yet.',
     'next', 'Wait, or start more workers.'));
 end
 $$;

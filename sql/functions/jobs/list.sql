@@ -1,9 +1,9 @@
 -- Reading many jobs: pages of them, and which of a batch have ended.
 
--- Jobs, newest first. p_before: the id of the last job of the previous page. p_created_after is inclusive,
--- p_created_before exclusive. p_error_code: the error code of the last run.
+-- Jobs, newest first. p_state: in one of these states. p_before: the id of the last job of the previous page.
+-- p_created_after is inclusive, p_created_before exclusive. p_error_code: the error code of the last run.
 create or replace function tenure.job_list(
-  p_state text default null, p_kind text default null, p_executor text default null,
+  p_state text[] default null, p_kind text default null, p_executor text default null,
   p_correlation_id text default null, p_before uuid default null, p_limit integer default 50,
   p_created_after timestamptz default null, p_created_before timestamptz default null,
   p_error_code text default null)
@@ -27,9 +27,9 @@ declare
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
-    perform tenure.check_word('state_unknown', 'state', p_state, array[
+    perform tenure.check_filter('state', p_state, array[
       'queued', 'leased', 'in_progress', 'succeeded', 'failed', 'retry_waiting', 'dead_letter', 'cancelled',
-      'cleaned']);
+      'cleaned'], 'state_unknown');
   end if;
   if p_state is null then
     -- First the page, by id, then the details of its jobs. The view would compute them for every job before
@@ -67,7 +67,7 @@ begin
            q.lease_owner, q.lease_until, q.last_error, q.actor, q.created_at, q.finished_at, q.step, q.slot
       from tenure.job_queue q
      where q.tenant_id = v_tenant
-       and q.state = p_state
+       and q.state = any (p_state)
        and (p_kind is null or q.job_kind = p_kind)
        and (p_executor is null or q.executor = p_executor)
        and (p_correlation_id is null or q.correlation_id = p_correlation_id)

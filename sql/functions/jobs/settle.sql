@@ -2,7 +2,7 @@
 
 -- Decides what becomes of runs whose rows the caller has just deleted from active, ready or delayed (p_ends
 -- is what the delete returned), and writes it: the record of the run, the next place of the job or its dead
--- letter, and the events. These decisions are made nowhere else.
+-- letter, and the events. These decisions are made nowhere else. Then it goes on to their slots and steps.
 create or replace function tenure.job_settle(
   p_now timestamptz, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[])
 returns table (job_id uuid, state text, next_due timestamptz)
@@ -13,6 +13,26 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
+  v_rulings tenure.run_ruling[] := tenure.runs_settle(p_now, p_actor, p_on_behalf_of, p_ends);
+begin
+  if v_rulings is null then
+    return;
+  end if;
+  return query select r.job_id, r.state, r.next_due from unnest(v_rulings) r;
+  perform tenure.ends_follow(p_now, p_actor,
+    array(select e.lane from unnest(p_ends) e),
+    array(select e.job_id from unnest(p_ends) e));
+end
+$$;
+
+-- Decides and writes, and leaves slots and steps to the caller. Answers what was decided, or null when there
+-- are no ends.
+create or replace function tenure.runs_settle(
+  p_now timestamptz, p_actor text, p_on_behalf_of text, p_ends tenure.run_end[])
+returns tenure.run_ruling[]
+language plpgsql
+as $$
+declare
   v_rulings tenure.run_ruling[];
 begin
   if p_on_behalf_of is not null then
@@ -20,16 +40,13 @@ begin
   end if;
   v_rulings := tenure.runs_rule(p_now, p_ends);
   if v_rulings is null then
-    return;
+    return null;
   end if;
   perform tenure.rulings_write(p_now, p_actor, nullif(p_on_behalf_of, ''), v_rulings);
   if exists (select from unnest(v_rulings) r where r.state = 'dead_letter') then
     perform tenure.dead_letters_write(p_now, p_actor, v_rulings);
   end if;
-  return query select r.job_id, r.state, r.next_due from unnest(v_rulings) r;
-  perform tenure.ends_follow(p_now, p_actor,
-    array(select e.lane from unnest(p_ends) e),
-    array(select e.job_id from unnest(p_ends) e));
+  return v_rulings;
 end
 $$;
 

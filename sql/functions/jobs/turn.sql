@@ -16,7 +16,7 @@
 -- claim_lanes_max lanes compares that many of equal priority, from p_lane_after or a random place on:
 -- tenure.claim_marked. Jobs past their deadline go to the dead letters first.
 --
--- p_mode: 'started' starts the jobs in the same write, for free slots; 'leased' is for a buffer.
+-- p_mode: 'started' starts the jobs in the same write, for free places; 'leased' is for a buffer.
 -- p_token: may be the caller's own, so that tenure.job_held(token) finds a claim whose answer was lost.
 -- p_hint_*: lane, rank, due and time of the last job of a batch; it spares the scan over rows that were
 --   deleted but cannot be cleaned up yet. By itself it is valid for one second and within that rank, and the

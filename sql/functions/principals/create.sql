@@ -47,8 +47,10 @@ begin
 end
 $$;
 
--- The principals of the tenant, by name, with the number of their valid keys.
-create or replace function tenure.principal_list() returns table (
+-- The principals of the tenant, by name, with the number of their valid keys: those after p_after, at most
+-- p_limit of them (null: all).
+create or replace function tenure.principal_list(p_limit integer default null, p_after text default null)
+returns table (
   name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamptz,
   created_by text, makers text[], keys bigint)
 language plpgsql stable security definer
@@ -58,6 +60,9 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
 begin
+  if p_limit is not null then
+    perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  end if;
   return query
     select p.name, p.kind, p.email, p.approver_level::integer, p.approval_roles, p.created_at, p.created_by,
            p.makers,
@@ -68,6 +73,8 @@ begin
                and (k.expires_at is null or k.expires_at > v_now))
       from tenure.principals p
      where p.tenant_id = tenure.principal_home(v_caller)
-     order by p.name;
+       and (p_after is null or p.name > p_after)
+     order by p.name
+     limit p_limit;
 end
 $$;

@@ -105,8 +105,12 @@ begin
 end
 $$;
 
--- The keys of the tenant, valid ones first. Never shows a hash.
-create or replace function tenure.key_list() returns table (
+-- The keys of the tenant in these states, valid ones first, then by age. Never shows a hash. With p_after_*
+-- of a key only those behind it; at most p_limit of them (null: all).
+create or replace function tenure.key_list(
+  p_state text[] default null, p_limit integer default null, p_after_state text default null,
+  p_after_at timestamptz default null, p_after_prefix text default null)
+returns table (
   prefix text, principal text, kind text, state text, roles text[], approver_level integer, executors text[],
   kinds text[], payload_access text, note text, created_at timestamptz, created_by text, makers text[],
   expires_at timestamptz, revoked_at timestamptz, revoked_by text, last_used_at timestamptz)
@@ -117,6 +121,12 @@ declare
   v_caller tenure.caller_identity := tenure.caller();
   v_now    timestamptz := tenure.now();
 begin
+  if p_state is not null then
+    perform tenure.check_filter('state of a key', p_state, array['valid', 'expired', 'revoked']);
+  end if;
+  if p_limit is not null then
+    perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
+  end if;
   return query
     select k.prefix, p.name, p.kind, s.state, k.roles, k.approver_level::integer, k.executors, k.kinds,
            k.payload_access, k.note, k.created_at, k.created_by, k.makers, k.expires_at, k.revoked_at,
@@ -130,7 +140,12 @@ begin
                  else 'valid'
                end as state) s
      where k.tenant_id = tenure.principal_home(v_caller)
-     order by (s.state = 'valid') desc, k.created_at, k.prefix;
+       and (p_state is null or s.state = any (p_state))
+       and (p_after_prefix is null
+            or (s.state <> 'valid', k.created_at, k.prefix)
+               > (p_after_state <> 'valid', p_after_at, p_after_prefix))
+     order by s.state <> 'valid', k.created_at, k.prefix
+     limit p_limit;
 end
 $$;
 

@@ -48,11 +48,11 @@ begin
 end
 $$;
 
--- The slots of a schedule, newest first, one page at a time: p_before is the plan time that the
--- previous page ended with.
+-- The slots of a schedule, newest first, all or those in one of the states p_state, one page at a time:
+-- p_before is the plan time that the previous page ended with.
 create or replace function tenure.schedule_slots(
-  p_name text, p_state text default null, p_from timestamptz default null, p_until timestamptz default null,
-  p_limit integer default 100, p_before timestamptz default null)
+  p_name text, p_state text[] default null, p_from timestamptz default null,
+  p_until timestamptz default null, p_limit integer default 100, p_before timestamptz default null)
 returns setof tenure.slot_row
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -65,7 +65,7 @@ declare
 begin
   perform tenure.check_number('The limit', p_limit, 1, tenure.limit_of('list_rows_max'));
   if p_state is not null then
-    perform tenure.check_word('value_unknown', 'state', p_state,
+    perform tenure.check_filter('state', p_state,
       array['planned', 'running', 'succeeded', 'failed', 'cancelled', 'skipped']);
   end if;
   if p_until < p_from then
@@ -87,7 +87,7 @@ begin
       from (select q as slot
               from tenure.planned_slots q
              where q.tenant_id = v_tenant and q.schedule_id = v_schedule
-               and (p_state is null or q.state = p_state)
+               and (p_state is null or q.state = any (p_state))
                and q.plan_time >= coalesce(p_from, '-infinity')
                and q.plan_time <= coalesce(p_until, 'infinity')
                and q.plan_time < coalesce(p_before, 'infinity')

@@ -155,25 +155,27 @@ begin
            dispatches = s.dispatches + 1,
            fence = coalesce(n.fence, s.fence)
       from (
-        select t.job_id, t.turn, s.place, p.lock_target,
-               -- That of the lock it has taken. Written with the rest: one update of the row for each step.
-               case when p.lock_target is not null then (
-                 select l.fence
-                   from tenure.locks l
-                  where l.execution_id = t.e and l.step_number = t.n
-                  limit 1)
-               end as fence
+        select t.job_id, t.turn, s.place, l.fence,
+               -- A step without a lock has no fence, and costs no look at the plan.
+               case
+                 when l.target is not null then l.target
+                 when s.fence is not null then (
+                   select p.lock_target
+                     from tenure.steps p
+                    where p.execution_id = t.e and p.step_number = t.n)
+               end as lock_target
           from unnest(p_execs, p_numbers, p_job_ids) with ordinality t (e, n, job_id, turn)
           cross join lateral (
-            select s.ctid as place
+            select s.ctid as place, s.fence
               from tenure.step_states s
              where s.execution_id = t.e and s.step_number = t.n
             offset 0) s
-          cross join lateral (
-            select p.lock_target
-              from tenure.steps p
-             where p.execution_id = t.e and p.step_number = t.n
-            offset 0) p) n
+          -- The lock it has taken. Its fence is written with the rest: one update of the row for each step.
+          left join lateral (
+            select l.target, l.fence
+              from tenure.locks l
+             where l.execution_id = t.e and l.step_number = t.n
+             limit 1) l on true) n
      where s.ctid = n.place
     returning n.turn, s.execution_id, s.step_number, s.job_id, s.fence, n.lock_target
   )

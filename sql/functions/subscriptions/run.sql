@@ -23,9 +23,9 @@ begin
                    sum(case when y.matches then greatest(cardinality(y.job_ids), 1) else 0 end)
                      over (order by y.epoch, y.txid, y.seq) as parts,
                    row_number() over (order by y.epoch, y.txid, y.seq) as n
-              from (select e.epoch, e.txid, e.seq, e.at, e.kind, e.actor, e.on_behalf_of, e.subject,
-                           l.kind as job_kind, l.executor, e.job_ids, e.runs, e.data, e.via,
-                           tenure.is_kind_of(e.kind, p_subscription.event_kinds)
+              from (select e.epoch, e.txid, i.seq, e.at, i.kind, e.actor, e.on_behalf_of, i.subject,
+                           l.kind as job_kind, l.executor, e.job_ids, e.runs, i.data, e.via,
+                           tenure.is_kind_of(i.kind, p_subscription.event_kinds)
                            and (p_subscription.filter = '{}'
                              or (coalesce(p_subscription.filter ->> 'job_kind' = l.kind,
                                    not p_subscription.filter ? 'job_kind')
@@ -33,15 +33,22 @@ begin
                                      not p_subscription.filter ? 'executor')
                                and coalesce(p_subscription.filter ->> 'actor' = e.actor,
                                      not p_subscription.filter ? 'actor')
-                               and coalesce(p_subscription.filter ->> 'subject' = e.subject,
+                               and coalesce(p_subscription.filter ->> 'subject' = i.subject,
                                      not p_subscription.filter ? 'subject')
-                               and coalesce(e.data @> (p_subscription.filter -> 'data'), true))) as matches
-                      from tenure.events e
+                               and coalesce(i.data @> (p_subscription.filter -> 'data'), true))) as matches
+                      from (select e.epoch, e.txid, e.seq, e.at, e.lane, e.kind, e.actor, e.on_behalf_of,
+                                   e.subject, e.job_ids, e.runs, e.data, e.via, e.entries
+                              from tenure.events e
+                             where e.tenant_id = p_subscription.tenant_id
+                               and (e.epoch, e.txid, e.seq)
+                                 > (p_subscription.epoch, p_subscription.txid, p_subscription.seq)
+                             order by e.epoch, e.txid, e.seq
+                             limit p_rows_max) e
+                      cross join lateral tenure.event_entries(e.seq, e.kind, e.subject, e.data, e.entries) i
                       left join tenure.lanes l on l.lane = e.lane
-                     where e.tenant_id = p_subscription.tenant_id
-                       and (e.epoch, e.txid, e.seq)
+                     where (e.epoch, e.txid, i.seq)
                          > (p_subscription.epoch, p_subscription.txid, p_subscription.seq)
-                     order by e.epoch, e.txid, e.seq
+                     order by e.epoch, e.txid, i.seq
                      limit p_rows_max) y
              where y.epoch < v_epoch or y.txid < v_xmin) x
      where x.parts <= tenure.limit_of('batch_rows_max') or x.n = 1

@@ -3,26 +3,16 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tenure::store::{config, for_every_tenant};
-use tenure_core::{Refusal, codes};
-use tokio_postgres::Transaction;
+use tenure_api::Json;
+use tenure_api::governed::Governed;
+use tenure_api::settings::{ConfigGet, ConfigList, ConfigSet};
 
 use super::Behalf;
-use crate::connect::{Place, Session};
+use super::verb::{Chosen, Command, Noun, Verb};
+use crate::connect::{Place, Scope, Session};
 use crate::errors::Outcome;
 use crate::output::{Column, Format, Output, shown};
-use crate::remote;
 use crate::settings::{Flags, Settings};
-
-const LIST: &[Column] = &[
-    Column("KEY", "key"),
-    Column("VALUE", "value"),
-    Column("ORIGIN", "origin"),
-    Column("DEFAULT", "default_value"),
-    Column("MIN", "value_min"),
-    Column("MAX", "value_max"),
-    Column("MEANING", "description"),
-];
 
 /// Whether a plan's own word counts for actions without a registration.
 const ACTIONS_OPEN: &str = "executions.actions.open";
@@ -37,22 +27,46 @@ const EXPLAIN: &[Column] = &[
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Config {
-    /// Print the value in force
-    Get {
-        /// The key, such as queue.lease.duration_sec
-        key: String,
-    },
+    #[command(flatten)]
+    Plain(Chosen<Verbs>),
     /// Set a value; the change is an event
     Set(Set),
-    /// List every key with its value and bounds
-    #[command(visible_alias = "ls")]
-    List,
     /// Show the settings of `tenure serve`, and where each value comes from
     ///
     /// A flag goes before the environment, that before the file, that before the default. Give the flags that the server
     /// gets, to see what they change. The settings in the database are listed by `tenure config list`.
     Explain(Flags),
 }
+
+/// The verbs of `tenure config` that are one operation each.
+pub(crate) struct Verbs;
+
+impl Noun for Verbs {
+    const VERBS: &'static [&'static dyn Command] = &[&GET, &LIST];
+}
+
+const GET: Verb<ConfigGet> = Verb {
+    places: &["key"],
+    quiet: &["value"],
+    ..Verb::<ConfigGet>::sentence("get", |_, setting| shown("", &setting.value.0))
+};
+
+const LIST: Verb<ConfigList> = Verb {
+    quiet: &["key"],
+    ..Verb::table(
+        "list",
+        &[
+            Column("KEY", "key"),
+            Column("VALUE", "value"),
+            Column("ORIGIN", "origin"),
+            Column("DEFAULT", "default_value"),
+            Column("MIN", "value_min"),
+            Column("MAX", "value_max"),
+            Column("MEANING", "description"),
+        ],
+        "There are no keys.",
+    )
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct Set {
@@ -77,26 +91,10 @@ pub(crate) struct Set {
 
 impl Config {
     pub(super) async fn run(self, place: Place, out: Output) -> Outcome {
-        if let Config::Explain(flags) = &self {
-            return explain(flags, &place, out);
-        }
-        let mut session = place.session(out).await?;
         match self {
-            Config::Explain(_) => unreachable!("it needs no database"),
-            Config::Get { key } => {
-                let value = session
-                    .call(remote::config_get(&key), async |tx| config::config_get(tx, &key).await)
-                    .await?;
-                let answer = json!({"key": key, "value": value});
-                session.out.done(&shown("", &answer["value"]), &answer, &["value"])
-            }
-            Config::Set(set) => set.run(session).await,
-            Config::List => {
-                let rows = session
-                    .call(remote::config_list(), async |tx| config::config_list(tx).await)
-                    .await?;
-                session.out.list(LIST, &rows, &["key"], "There are no keys.")
-            }
+            Config::Explain(flags) => explain(&flags, &place, out),
+            Config::Plain(verb) => verb.run(place.session(out).await?).await,
+            Config::Set(set) => set.run(place.session(out).await?).await,
         }
     }
 }
@@ -123,59 +121,38 @@ impl Set {
             Ok(value @ (Value::Bool(_) | Value::Number(_))) => value,
             _ => Value::String(text),
         });
-        let behalf = self.behalf.on_behalf_of.as_deref();
-        let request = remote::config_set(&self.key, value.as_ref(), behalf).for_installation(self.installation);
-        let answer = session
-            .together(request, async |tx| {
-                if self.installation {
-                    for_every_tenant(tx).await?;
-                }
-                let answer = config::config_set(tx, &self.key, value.as_ref(), behalf).await?;
-                if self.installation && value.is_some() && answer["pending"] != true {
-                    check_installation(tx, std::slice::from_ref(&self.key)).await?;
-                }
-                Ok(answer)
-            })
-            .await?;
-        let part = |field: &str| shown("", &answer[field]);
-        let sentence = format!("{} is {} (was {}).", part("key"), part("value"), part("old"));
-        if answer["pending"] == true {
-            return super::governance::changed(&session, &sentence, &answer);
-        }
-        match session.out.format {
-            Format::Quiet => Ok(()),
-            _ => session.out.done(&sentence, &answer, &[]),
+        let set = ConfigSet {
+            key: self.key,
+            value: Json(value.unwrap_or_default()),
+            on_behalf_of: self.behalf.on_behalf_of,
+        };
+        let (set, whole) = session.perform_in(Scope::of(self.installation), &set).await?;
+        let part = |value: &Json| shown("", &value.0);
+        match set {
+            Governed::Pending(_) => super::governance::changed(&session, "", &whole),
+            Governed::Done(_) if session.out.format == Format::Quiet => Ok(()),
+            Governed::Done(set) => {
+                let sentence = format!("{} is {} (was {}).", set.key, part(&set.value), part(&set.old));
+                session.out.done(&sentence, &whole, &[])
+            }
         }
     }
 }
 
 /// Open mode, for databases to try things in: an action without a registration is what the plan says it is.
 pub(crate) async fn open_actions(session: &mut Session) -> Outcome {
-    session
-        .transaction(async |tx| {
-            for_every_tenant(tx).await?;
-            // One that is open stays as it is: a change is an event, and this is none.
-            if config::config_get(tx, ACTIONS_OPEN).await? != true {
-                config::config_set(tx, ACTIONS_OPEN, Some(&json!(true)), None).await?;
-            }
-            Ok(())
-        })
-        .await
-}
-
-/// A login that is not trusted with the installation stays in its own tenant, silently: it learns so, and nothing changes.
-pub(super) async fn check_installation(tx: &Transaction<'_>, keys: &[String]) -> tenure::Result<()> {
-    let entries = config::config_list(tx).await?;
-    let strayed = entries
-        .iter()
-        .any(|entry| keys.contains(&entry.key) && entry.origin != "installation");
-    if !strayed {
-        return Ok(());
+    let key = ACTIONS_OPEN.to_owned();
+    let (now, _) = session
+        .perform_in(Scope::Installation, &ConfigGet { key: key.clone() })
+        .await?;
+    // One that is open stays as it is: a change is an event, and this is none.
+    if now.value.0 != true {
+        let open = ConfigSet {
+            key,
+            value: Json(json!(true)),
+            on_behalf_of: None,
+        };
+        session.perform_in(Scope::Installation, &open).await?;
     }
-    Err(tenure::Error::from(Refusal::new(
-        codes::NOT_PERMITTED,
-        "This login cannot change settings of the installation.",
-        "Only members of tenure_server reach beyond their own tenant.",
-        "Leave --installation out, or use a login of the installation.",
-    )))
+    Ok(())
 }

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use tenure::store::events::{self, EventFilter};
+use tenure_api::events::{EventList, StreamLagShow};
 
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::output::{Column, Format, json_of, shown};
-use crate::remote;
+use crate::output::{Column, Format, shown};
 use crate::values::Number;
 
 /// How often a follower looks for news.
@@ -71,20 +70,20 @@ impl List {
     async fn run(self, mut session: Session) -> Outcome {
         let limit = self.limit.read("limit")?;
         let newest = self.after.is_none() && !self.oldest;
-        let mut filter = EventFilter {
+        let mut list = EventList {
             after: self.after,
-            limit: Some(limit),
             kind: self.kind,
             subject: self.subject,
-            newest,
+            newest: newest.then_some(true),
+            cursor: None,
+            limit,
         };
         loop {
-            let events = session
-                .call(remote::event_list(&filter), async |tx| {
-                    events::event_list(tx, &filter).await
-                })
-                .await?;
-            let rows: Vec<Value> = events.iter().map(json_of).collect::<Result<_, _>>()?;
+            let (_, mut page) = session.perform(&list).await?;
+            let rows = match page["items"].take() {
+                Value::Array(rows) => rows,
+                _ => Vec::new(),
+            };
             if !self.follow {
                 let whole = usize::try_from(limit).is_ok_and(|limit| rows.len() < limit);
                 let last = rows.last().map(|row| shown("cursor", &row["cursor"]));
@@ -105,9 +104,9 @@ impl List {
             }
             follow(&session, &rows)?;
             // What comes after an empty page comes after nothing: none of it may be passed over.
-            filter.newest = false;
+            list.newest = None;
             match rows.last().and_then(|row| row["cursor"].as_str()) {
-                Some(cursor) => filter.after = Some(cursor.to_owned()),
+                Some(cursor) => list.after = Some(cursor.to_owned()),
                 None => tokio::time::sleep(POLL).await,
             }
         }
@@ -125,21 +124,16 @@ fn print(session: &Session, mut rows: Vec<Value>) -> Outcome {
         .list(LIST, &rows, &["cursor", "kind"], "Nothing has happened.")
 }
 
-/// What an open transaction keeps back is not lost, only late; whoever misses it should know.
+/// Events that an open transaction keeps back are not lost, only late.
 async fn tell_lag(session: &mut Session) -> Outcome {
     if session.out.format != Format::People {
         return Ok(());
     }
-    let lags = session
-        .call(remote::stream_lag(), async |tx| events::stream_lag(tx).await)
-        .await?;
-    for lag in lags {
-        if let (Some(waiting @ 1..), Some(pid)) = (lag.waiting_events, lag.pid) {
-            let note = format!(
-                "{waiting} more wait for an open transaction (server process {pid}); `tenure doctor` tells more."
-            );
-            session.out.note(&note);
-        }
+    let (lag, _) = session.perform(&StreamLagShow {}).await?;
+    if let (waiting @ 1.., Some(pid)) = (lag.waiting_events, lag.pid) {
+        let note =
+            format!("{waiting} more wait for an open transaction (server process {pid}); `tenure doctor` tells more.");
+        session.out.note(&note);
     }
     Ok(())
 }

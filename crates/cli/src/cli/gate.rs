@@ -2,17 +2,14 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tenure::store::config::{self, ConfigEntry, GatePosition};
-use tenure::store::tenants::{self, Tenant};
-use tenure::store::{as_tenant, for_every_tenant};
-use tokio_postgres::Transaction;
+use tenure::operations::Perform;
+use tenure_api::settings::{ConfigEntry, ConfigList, GatePosition, GateSet, SettingChanged, SettingOrigin};
+use tenure_api::tenants::TenantList;
 
 use super::Behalf;
-use super::config::check_installation;
-use crate::connect::Session;
+use crate::connect::{Scope, Session};
 use crate::errors::Outcome;
 use crate::output::{Column, shown};
-use crate::remote::{self, Remote};
 
 const LIST: &[Column] = &[
     Column("GATE", "key"),
@@ -20,8 +17,8 @@ const LIST: &[Column] = &[
     Column("ORIGIN", "origin"),
     Column("MEANING", "description"),
 ];
-/// Tenants that are asked whether they keep a gate otherwise than the installation.
-const TENANTS_ASKED_MAX: usize = 500;
+/// The number of tenants whose own settings of a gate are looked up.
+const TENANTS_MAX: i32 = 500;
 
 const CHANGED: &[Column] = &[Column("GATE", "key"), Column("POSITION", "position")];
 
@@ -62,28 +59,39 @@ impl Gate {
 }
 
 async fn list(mut session: Session) -> Outcome {
-    let entries = session
-        .call(remote::config_list(), async |tx| config::config_list(tx).await)
-        .await?;
-    let rows: Vec<Value> = entries
+    let rows: Vec<Value> = entries(&mut session, Scope::Session)
+        .await?
         .iter()
         .filter(|entry| entry.is_gate)
-        .map(|entry| json!({"key": entry.key, "position": position(&entry.value), "origin": entry.origin, "description": entry.description}))
+        .map(|entry| json!({"key": entry.key, "position": position(&entry.value.0), "origin": entry.origin, "description": entry.description}))
         .collect();
     session
         .out
         .list(LIST, &rows, &["key", "position"], "There are no gates.")
 }
 
+/// Every setting.
+async fn entries(session: &mut Session, scope: Scope<'_>) -> Outcome<Vec<ConfigEntry>> {
+    Ok(session.perform_in(scope, &ConfigList {}).await?.0.items)
+}
+
 impl Change {
-    async fn run(self, mut session: Session, position: GatePosition) -> Outcome {
-        let (rows, apart) = match session.remote() {
-            Some(remote) => self.over_http(remote, position).await?,
-            None => self.over_sql(&mut session, position).await?,
-        };
+    async fn run(self, mut session: Session, to: GatePosition) -> Outcome {
+        let scope = Scope::of(self.installation);
+        let entries = entries(&mut session, scope).await?;
+        let keys = self.keys(&entries);
+        let is_gate = |key: &String| entries.iter().any(|entry| entry.is_gate && entry.key == *key);
+        // A key that is no gate is sent alone, so that no gate changes: the database says what is wrong with it.
+        let stranger = keys.iter().find(|key| !is_gate(key));
+        let wanted = stranger.map_or(keys.as_slice(), std::slice::from_ref);
+        let rows = set(&mut session, scope, wanted, &to, self.behalf.on_behalf_of).await?;
         session
             .out
             .list(CHANGED, &rows, &["key", "position"], "There are no gates.")?;
+        if !self.installation {
+            return Ok(());
+        }
+        let apart = tenants_apart(&mut session, &keys, &to).await?;
         if !apart.is_empty() {
             session.out.warn(&format!(
                 "a tenant's own setting still holds: {}. To change it: tenure --tenant NAME gate …",
@@ -91,53 +99,6 @@ impl Change {
             ));
         }
         Ok(())
-    }
-}
-
-impl Change {
-    /// All or none: the gates change in one transaction.
-    async fn over_sql(&self, session: &mut Session, position: GatePosition) -> Outcome<(Vec<Value>, Vec<String>)> {
-        let behalf = self.behalf.on_behalf_of.as_deref();
-        session
-            .transaction(async |tx| {
-                if self.installation {
-                    for_every_tenant(tx).await?;
-                }
-                let keys = self.keys(&config::config_list(tx).await?);
-                let rows = set(tx, &keys, position, behalf).await?;
-                if !self.installation {
-                    return Ok((rows, Vec::new()));
-                }
-                check_installation(tx, &keys).await?;
-                Ok((rows, tenants_apart(tx, &keys, position).await?))
-            })
-            .await
-    }
-
-    /// One request a gate. That there are such gates is asked first, so that a misspelt one changes none.
-    async fn over_http(&self, remote: &Remote, position: GatePosition) -> Outcome<(Vec<Value>, Vec<String>)> {
-        let behalf = self.behalf.on_behalf_of.as_deref();
-        let list = || remote::config_list().for_installation(self.installation);
-        let entries: Vec<ConfigEntry> = remote.send(list()).await?;
-        let keys = self.keys(&entries);
-        let is_gate = |key: &String| entries.iter().any(|entry| entry.is_gate && entry.key == *key);
-        // The first that is none is asked for alone: the database says what is wrong with it.
-        let stranger = keys.iter().find(|key| !is_gate(key));
-        let wanted = stranger.map_or(keys.as_slice(), std::slice::from_ref);
-        let mut rows = Vec::with_capacity(wanted.len());
-        for key in wanted {
-            let request = remote::gate_set(key, position, behalf).for_installation(self.installation);
-            rows.push(changed(key, &remote.send(request).await?));
-        }
-        let mut apart = Vec::new();
-        if self.installation {
-            let tenants: Vec<Tenant> = remote.send(remote::tenant_list().for_installation(true)).await?;
-            for tenant in tenants.iter().take(TENANTS_ASKED_MAX) {
-                let entries: Vec<ConfigEntry> = remote.send(remote::config_list().in_tenant(&tenant.name)).await?;
-                apart.extend(kept_apart(&tenant.name, &entries, &keys, position));
-            }
-        }
-        Ok((rows, apart))
     }
 
     fn keys(&self, entries: &[ConfigEntry]) -> Vec<String> {
@@ -149,62 +110,77 @@ impl Change {
     }
 }
 
-/// Opens every gate that is not, for the whole installation where the login is trusted with it, else for its own tenant.
+/// Opens every gate of the installation that is closed, and answers the keys of all.
 pub(crate) async fn open_all(session: &mut Session) -> Outcome<Vec<String>> {
-    session
-        .transaction(async |tx| {
-            for_every_tenant(tx).await?;
-            let entries = config::config_list(tx).await?;
-            let gates: Vec<ConfigEntry> = entries.into_iter().filter(|entry| entry.is_gate).collect();
-            // One that is open stays as it is: a change is an event, and this is none.
-            let closed = gates.iter().filter(|gate| gate.value != true);
-            let closed: Vec<String> = closed.map(|gate| gate.key.clone()).collect();
-            set(tx, &closed, GatePosition::Open, None).await?;
-            Ok(gates.into_iter().map(|gate| gate.key).collect())
-        })
-        .await
+    let entries = entries(session, Scope::Installation).await?;
+    let gates: Vec<ConfigEntry> = entries.into_iter().filter(|entry| entry.is_gate).collect();
+    // One that is open stays as it is: a change is an event, and this is none.
+    let closed = gates.iter().filter(|gate| gate.value.0 != true);
+    let closed: Vec<String> = closed.map(|gate| gate.key.clone()).collect();
+    set(session, Scope::Installation, &closed, &GatePosition::Open, None).await?;
+    Ok(gates.into_iter().map(|gate| gate.key).collect())
 }
 
+/// Sets gates: in one transaction on a database, by one request each on a server. Answers each with its position.
 async fn set(
-    tx: &Transaction<'_>,
+    session: &mut Session,
+    scope: Scope<'_>,
     keys: &[String],
-    to: GatePosition,
-    behalf: Option<&str>,
-) -> tenure::Result<Vec<Value>> {
-    let mut rows = Vec::with_capacity(keys.len());
-    for key in keys {
-        let answer = config::gate_set(tx, key, to, behalf).await?;
-        rows.push(changed(key, &answer));
+    to: &GatePosition,
+    behalf: Option<String>,
+) -> Outcome<Vec<Value>> {
+    let changes: Vec<GateSet> = keys
+        .iter()
+        .map(|key| GateSet {
+            key: key.clone(),
+            position: to.clone(),
+            on_behalf_of: behalf.clone(),
+        })
+        .collect();
+    let mut done = Vec::with_capacity(changes.len());
+    if session.remote().is_some() {
+        for change in &changes {
+            done.push(session.perform_in(scope, change).await?.0);
+        }
+    } else {
+        let work = session.transaction(async |tx| {
+            scope.enter(tx).await?;
+            for change in &changes {
+                done.push(change.perform(tx).await?);
+            }
+            Ok(())
+        });
+        work.await?;
     }
-    Ok(rows)
+    let row = |(key, set): (&String, &SettingChanged)| json!({"key": key, "position": position(&set.value.0)});
+    Ok(keys.iter().zip(&done).map(row).collect())
 }
 
-/// Which tenants have set one of these gates themselves, and otherwise. More than a few hundred are not asked for.
-async fn tenants_apart(tx: &Transaction<'_>, keys: &[String], to: GatePosition) -> tenure::Result<Vec<String>> {
+/// The tenants that have set one of these gates themselves, to the other position.
+async fn tenants_apart(session: &mut Session, keys: &[String], to: &GatePosition) -> Outcome<Vec<String>> {
+    let list = TenantList {
+        cursor: None,
+        limit: TENANTS_MAX,
+    };
+    let (tenants, _) = session.perform_in(Scope::Installation, &list).await?;
     let mut apart = Vec::new();
-    for tenant in tenants::tenant_list(tx).await?.iter().take(TENANTS_ASKED_MAX) {
-        as_tenant(tx, &tenant.name, None).await?;
-        let entries = config::config_list(tx).await?;
+    for tenant in tenants.items {
+        let entries = entries(session, Scope::Tenant(&tenant.name)).await?;
         apart.extend(kept_apart(&tenant.name, &entries, keys, to));
     }
     Ok(apart)
 }
 
-/// Which of these gates a tenant has set itself, and otherwise.
-fn kept_apart(tenant: &str, entries: &[ConfigEntry], keys: &[String], to: GatePosition) -> Option<String> {
+/// Which of these gates a tenant has set itself, to the other position.
+fn kept_apart(tenant: &str, entries: &[ConfigEntry], keys: &[String], to: &GatePosition) -> Option<String> {
     let own = entries
         .iter()
-        .filter(|entry| keys.contains(&entry.key) && entry.origin == "tenant")
-        .filter(|entry| (entry.value == true) != (to == GatePosition::Open));
+        .filter(|entry| keys.contains(&entry.key) && entry.origin == SettingOrigin::Tenant)
+        .filter(|entry| (entry.value.0 == true) != (*to == GatePosition::Open));
     let gates: Vec<String> = own
-        .map(|entry| format!("{} {}", entry.key, position(&entry.value)))
+        .map(|entry| format!("{} {}", entry.key, position(&entry.value.0)))
         .collect();
     (!gates.is_empty()).then(|| format!("{tenant} has {}", gates.join(", ")))
-}
-
-/// A gate, and where it is now.
-fn changed(key: &str, answer: &Value) -> Value {
-    json!({"key": key, "position": position(&answer["value"])})
 }
 
 /// `jobs` is short for `queue.job_substrate.enabled`, `worker` for `queue.worker.enabled`.

@@ -2,18 +2,16 @@
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use tenure::store::principals::{self, NewKey};
-use tenure::store::{Timestamp, for_every_tenant};
-use tenure::{Error, Result};
+use tenure::operations::Perform;
+use tenure_api::Timestamp;
+use tenure_api::keys::{KeyCreate, KeyCreated, KeyList, KeyRevoke, KeyState, PayloadAccess, Role};
+use tenure_api::principals::{Principal, PrincipalCreate, PrincipalKind, PrincipalList};
 use tenure_core::api_key::ApiKey;
-use tenure_core::{Refusal, codes};
-use tokio_postgres::Transaction;
+use tenure_core::codes;
 
-use crate::connect::Session;
-use crate::errors::{Failure, Outcome};
-use crate::http::random_key;
+use crate::connect::{ROWS_MAX, Scope, Session};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::output::{Column, Format, json_of};
-use crate::remote::{self, Remote};
 use crate::values::Moment;
 
 const LIST: &[Column] = &[
@@ -101,15 +99,11 @@ impl Key {
                 session.out.list(LIST, &rows, &["prefix"], "There is no key.")
             }
             Key::Revoke { prefix, installation } => {
-                let request = remote::key_revoke(&prefix).for_installation(installation);
-                let done = session
-                    .together(request, async |tx| {
-                        reach(tx, installation).await?;
-                        principals::key_revoke(tx, &prefix).await
-                    })
+                let (done, whole) = session
+                    .perform_in(Scope::of(installation), &KeyRevoke { prefix })
                     .await?;
-                let sentence = format!("Revoked key {prefix}.");
-                session.out.done(&sentence, &done, &["prefix"])
+                let sentence = format!("Revoked key {}.", done.prefix);
+                session.out.done(&sentence, &whole, &["prefix"])
             }
         }
     }
@@ -117,12 +111,7 @@ impl Key {
 
 /// The keys of the tenant, or of the whole installation.
 async fn list(session: &mut Session, installation: bool) -> Outcome<Vec<Value>> {
-    let keys = session
-        .together(remote::key_list().for_installation(installation), async |tx| {
-            reach(tx, installation).await?;
-            principals::key_list(tx).await
-        })
-        .await?;
+    let keys = session.all_in(Scope::of(installation), keys_in(None)).await?;
     let of = if installation { "installation" } else { "tenant" };
     keys.iter()
         .map(|key| {
@@ -131,6 +120,15 @@ async fn list(session: &mut Session, installation: bool) -> Outcome<Vec<Value>> 
             Ok(row)
         })
         .collect()
+}
+
+/// The keys in these states.
+fn keys_in(state: Option<Vec<KeyState>>) -> KeyList {
+    KeyList {
+        state,
+        cursor: None,
+        limit: ROWS_MAX,
+    }
 }
 
 impl Create {
@@ -143,23 +141,12 @@ impl Create {
         let now = session.now().await?;
         let expires = expires.map(|moment| moment.resolve("expires", now)).transpose()?;
         let expires = expires.map(|at| Timestamp::from_micros(at.as_microsecond()));
-        let made = match session.remote() {
-            Some(remote) => self.over_http(remote, expires).await?,
-            None => {
-                let work = session.transaction(async |tx| {
-                    reach(tx, self.installation).await?;
-                    self.make(tx, expires).await
-                });
-                let (secret, mut made) = work.await?;
-                made["key"] = Value::from(secret.reveal());
-                made
-            }
-        };
+        let made = self.make(&mut session, expires).await?;
         if session.out.format == Format::People {
             session
                 .out
                 .note(&format!("The key of {}, shown this once:\n", self.principal));
-            session.out.text(made["key"].as_str().unwrap_or_default())?;
+            session.out.text(&made.key)?;
             session
                 .out
                 .note("\nSend it with every request: Authorization: Bearer KEY");
@@ -168,17 +155,40 @@ impl Create {
         session.out.object(&made, &["prefix"], &["key"])
     }
 
-    fn kind(&self) -> &str {
-        self.kind.as_deref().unwrap_or("service")
+    /// Makes the key, and its principal if it is not there: in one transaction on a database, by two requests on a server. Without
+    /// the key a principal may stay behind there, which does no harm.
+    async fn make(&self, session: &mut Session, expires_at: Option<Timestamp>) -> Outcome<KeyCreated> {
+        let scope = Scope::of(self.installation);
+        let list = PrincipalList {
+            cursor: None,
+            limit: ROWS_MAX,
+        };
+        let is_known = self.is_among(&session.all_in(scope, list).await?)?;
+        let principal = (!is_known).then(|| self.principal());
+        let key = self.key(expires_at);
+        if session.remote().is_some() {
+            if let Some(principal) = &principal {
+                session.perform_in(scope, principal).await?;
+            }
+            return Ok(session.perform_in(scope, &key).await?.0);
+        }
+        let work = session.transaction(async |tx| {
+            scope.enter(tx).await?;
+            if let Some(principal) = &principal {
+                principal.perform(tx).await?;
+            }
+            key.perform(tx).await
+        });
+        work.await
     }
 
-    /// Whether the principal is there. One that is something else than was asked for is refused: an agent's key must not be a person's.
-    fn is_among(&self, known: &[principals::Principal]) -> Result<bool> {
+    /// Whether the principal is there. One of another kind than was asked for is refused: an agent's key must not be a person's.
+    fn is_among(&self, known: &[Principal]) -> Outcome<bool> {
         let Some(principal) = known.iter().find(|principal| principal.name == self.principal) else {
             return Ok(false);
         };
         match &self.kind {
-            Some(kind) if *kind != principal.kind => Err(Error::from(Refusal::new(
+            Some(kind) if kind != principal.kind.as_str() => Err(refuse(
                 codes::PRINCIPAL_EXISTS,
                 format!(
                     "There is already a principal {:?}, of the kind {}.",
@@ -186,109 +196,72 @@ impl Create {
                 ),
                 format!("A key of the kind {kind} was asked for, and what a principal is does not change."),
                 "Leave out --kind, or choose another name.",
-            ))),
+            )),
             _ => Ok(true),
         }
     }
 
-    async fn make(&self, tx: &Transaction<'_>, expires_at: Option<Timestamp>) -> Result<(ApiKey, Value)> {
-        let known = principals::principal_list(tx).await?;
-        if !self.is_among(&known)? {
-            principals::principal_create(tx, &self.principal, self.kind(), self.email.as_deref()).await?;
+    /// The principal to register.
+    fn principal(&self) -> PrincipalCreate {
+        PrincipalCreate {
+            name: self.principal.clone(),
+            kind: self.kind.as_deref().map_or(PrincipalKind::Service, PrincipalKind::from),
+            email: self.email.clone(),
         }
-        let secret = random_key();
-        let key = NewKey {
-            prefix: secret.prefix().to_owned(),
-            digest: secret.digest().to_vec(),
-            ..self.wanted(expires_at)
-        };
-        let made = principals::key_create(tx, &key).await?;
-        Ok((secret, made))
     }
 
-    /// The same by a server, which makes the secret. Without the key its principal may stay behind, which harms nobody.
-    async fn over_http(&self, remote: &Remote, expires_at: Option<Timestamp>) -> Outcome<Value> {
-        let list = remote::principal_list().for_installation(self.installation);
-        let known: Vec<principals::Principal> = remote.send(list).await?;
-        if !self.is_among(&known)? {
-            let principal = remote::principal_create(&self.principal, self.kind(), self.email.as_deref());
-            let _: Value = remote.send(principal.for_installation(self.installation)).await?;
-        }
-        let key = remote::key_create(&self.wanted(expires_at));
-        remote.send(key.for_installation(self.installation)).await
-    }
-
-    /// The key to make, without its secret.
-    fn wanted(&self, expires_at: Option<Timestamp>) -> NewKey {
-        NewKey {
+    /// The key to make.
+    fn key(&self, expires_at: Option<Timestamp>) -> KeyCreate {
+        let several = |given: &[String]| (!given.is_empty()).then(|| given.to_vec());
+        KeyCreate {
             principal: self.principal.clone(),
-            roles: self.roles.clone(),
+            roles: self.roles.iter().map(|role| Role::from(role.as_str())).collect(),
             approver_level: self.approver_level,
-            executors: (!self.executors.is_empty()).then(|| self.executors.clone()),
-            kinds: (!self.kinds.is_empty()).then(|| self.kinds.clone()),
-            payload_access: Some(self.payload_access.clone()),
+            executors: several(&self.executors),
+            kinds: several(&self.kinds),
+            payload_access: Some(PayloadAccess::from(self.payload_access.as_str())),
             expires_at,
             note: self.note.clone(),
-            ..NewKey::default()
         }
     }
 }
 
 /// Whether the installation has a valid admin key.
 pub(crate) async fn has_admin(session: &mut Session) -> Outcome<bool> {
-    let work = session.transaction(async |tx| {
-        for_every_tenant(tx).await?;
-        admin_is_there(tx).await
-    });
-    work.await
-}
-
-async fn admin_is_there(tx: &Transaction<'_>) -> Result<bool> {
-    let valid = |key: &principals::Key| key.state == "valid" && key.roles.iter().any(|role| role == "admin");
-    Ok(principals::key_list(tx).await?.iter().any(valid))
+    let valid = keys_in(Some(vec![KeyState::Valid]));
+    let keys = session.all_in(Scope::Installation, valid).await?;
+    Ok(keys.iter().any(|key| key.roles.contains(&Role::Admin)))
 }
 
 /// The first key of an installation that has none: its admin's. None if there is one already.
 pub(crate) async fn first_key(session: &mut Session) -> Outcome<Option<ApiKey>> {
-    let made = session.transaction(async |tx| {
-        for_every_tenant(tx).await?;
-        if admin_is_there(tx).await? {
-            return Ok(None);
-        }
-        let first = Create {
-            principal: "admin".to_owned(),
-            kind: Some("human".to_owned()),
-            email: None,
-            roles: ["admin", "operator", "requester", "producer", "worker", "viewer"]
-                .map(str::to_owned)
-                .to_vec(),
-            approver_level: None,
-            executors: Vec::new(),
-            kinds: Vec::new(),
-            payload_access: "restricted".to_owned(),
-            expires: None,
-            note: Some("the first key of the installation".to_owned()),
-            installation: true,
-        };
-        Ok(Some(first.make(tx, None).await?.0))
-    });
-    made.await
-}
-
-/// Takes back a key of the installation.
-pub(crate) async fn revoke(session: &mut Session, prefix: &str) -> Outcome {
-    let work = session.transaction(async |tx| {
-        for_every_tenant(tx).await?;
-        principals::key_revoke(tx, prefix).await
-    });
-    work.await.map(drop)
-}
-
-/// Acts for the whole installation, if that is asked for.
-async fn reach(tx: &Transaction<'_>, installation: bool) -> Result<()> {
-    if installation {
-        for_every_tenant(tx).await
-    } else {
-        Ok(())
+    if has_admin(session).await? {
+        return Ok(None);
     }
+    let first = Create {
+        principal: "admin".to_owned(),
+        kind: Some("human".to_owned()),
+        email: None,
+        roles: ["admin", "operator", "requester", "producer", "worker", "viewer"]
+            .map(str::to_owned)
+            .to_vec(),
+        approver_level: None,
+        executors: Vec::new(),
+        kinds: Vec::new(),
+        payload_access: "restricted".to_owned(),
+        expires: None,
+        note: Some("the first key of the installation".to_owned()),
+        installation: true,
+    };
+    let made = first.make(session, None).await?;
+    Ok(ApiKey::parse(&made.key))
+}
+
+/// Revokes a key of the installation.
+pub(crate) async fn revoke(session: &mut Session, prefix: &str) -> Outcome {
+    let prefix = prefix.to_owned();
+    session
+        .perform_in(Scope::Installation, &KeyRevoke { prefix })
+        .await
+        .map(drop)
 }

@@ -1,30 +1,55 @@
 //! `tenure kind`: the policy of a kind of job, and whether it may run.
 
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value};
-use tenure::store::kinds;
+use serde_json::{Map, Value, json};
+use tenure_api::governed::Governed;
+use tenure_api::kinds::{KindList, KindPause, KindPolicy, KindResume, KindSet, KindShow};
+use tenure_core::codes;
 
 use super::Behalf;
+use super::verb::{Chosen, Command, Noun, Verb};
 use crate::connect::Session;
-use crate::errors::Outcome;
+use crate::errors::{Outcome, refuse};
 use crate::output::{Column, shown};
-use crate::remote;
 use crate::values::Number;
 
-const LIST: &[Column] = &[
-    Column("KIND", "kind"),
-    Column("EXECUTOR", "executor"),
-    Column("ATTEMPTS", "attempts_max"),
-    Column("BACKOFF", "backoff_base_seconds"),
-    Column("LEASE", "lease_seconds"),
-    Column("TIMEOUT", "run_timeout_seconds"),
-    Column("EXHAUSTED", "on_exhausted"),
-    Column("LIMIT", "concurrency_max"),
-    Column("ONLY BY PLAN", "only_by_plan"),
-    Column("PAUSED", "paused_at"),
-    Column("DESCRIPTION", "description"),
-];
+#[derive(Debug, Subcommand)]
+pub(crate) enum Kind {
+    #[command(flatten)]
+    Plain(Chosen<Verbs>),
+    /// Set fields of the policy of a kind; the others stay
+    Set(Box<Set>),
+}
 
+/// The verbs of `tenure kind` that are one operation each.
+pub(crate) struct Verbs;
+
+impl Noun for Verbs {
+    const VERBS: &'static [&'static dyn Command] = &[&LIST, &SHOW, &PAUSE, &RESUME];
+}
+
+const LIST: Verb<KindList> = Verb {
+    quiet: &["kind"],
+    ..Verb::table(
+        "list",
+        &[
+            Column("KIND", "kind"),
+            Column("EXECUTOR", "executor"),
+            Column("ATTEMPTS", "attempts_max"),
+            Column("BACKOFF", "backoff_base_seconds"),
+            Column("LEASE", "lease_seconds"),
+            Column("TIMEOUT", "run_timeout_seconds"),
+            Column("EXHAUSTED", "on_exhausted"),
+            Column("LIMIT", "concurrency_max"),
+            Column("ONLY BY PLAN", "only_by_plan"),
+            Column("PAUSED", "paused_at"),
+            Column("DESCRIPTION", "description"),
+        ],
+        "No kind has a policy; all run under the default one.",
+    )
+};
+
+/// The fields of a policy that people see first.
 const FIRST: &[&str] = &[
     "kind",
     "known",
@@ -41,42 +66,32 @@ const FIRST: &[&str] = &[
     "on_exhausted",
 ];
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Kind {
-    /// List the kinds that have a policy
-    #[command(visible_alias = "ls")]
-    List,
-    /// Show the policy in force, defaults filled in
-    Show {
-        /// The kind
-        kind: String,
-    },
-    /// Set fields of a policy; the others stay
-    Set(Box<Set>),
-    /// Keep jobs of a kind from being claimed; what is held goes on
-    Pause(Pause),
-    /// Let jobs of a paused kind be claimed again
-    Resume(Resume),
-}
+const SHOW: Verb<KindShow> = Verb {
+    places: &["kind"],
+    quiet: &["kind"],
+    ..Verb::fields("show", FIRST)
+};
 
-#[derive(Debug, Args)]
-pub(crate) struct Pause {
-    /// The kind
-    kind: String,
-    /// Why, for whoever wonders
-    #[arg(long, value_name = "TEXT")]
-    note: Option<String>,
-    #[command(flatten)]
-    behalf: Behalf,
-}
+const PAUSE: Verb<KindPause> = Verb {
+    places: &["kind"],
+    quiet: &["kind"],
+    ..Verb::<KindPause>::sentence("pause", |_, done| {
+        format!(
+            "Kind {kind} is paused since {} by {}: none of its jobs is claimed until `tenure kind resume {kind}`.",
+            shown("paused_at", &json!(done.paused_at)),
+            shown("paused_by", &json!(done.paused_by)),
+            kind = done.kind,
+        )
+    })
+};
 
-#[derive(Debug, Args)]
-pub(crate) struct Resume {
-    /// The kind
-    kind: String,
-    #[command(flatten)]
-    behalf: Behalf,
-}
+const RESUME: Verb<KindResume> = Verb {
+    places: &["kind"],
+    quiet: &["kind"],
+    ..Verb::<KindResume>::sentence("resume", |_, done| {
+        format!("Kind {} is not paused: its jobs are claimed.", done.kind)
+    })
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct Set {
@@ -124,7 +139,7 @@ pub(crate) struct Set {
     /// What becomes of a job without attempts left: dead_letter or fail
     #[arg(long, value_name = "WHAT")]
     on_exhausted: Option<String>,
-    /// What becomes of slots of its schedules that nobody saw in time: latest_only, every_plan or none
+    /// What becomes of the late slots of its schedules: latest_only, every_plan or none
     #[arg(long, value_name = "WHAT")]
     catch_up: Option<String>,
     /// What it is, for people
@@ -138,74 +153,30 @@ pub(crate) struct Set {
 }
 
 impl Kind {
-    pub(super) async fn run(self, mut session: Session) -> Outcome {
+    pub(super) async fn run(self, session: Session) -> Outcome {
         match self {
-            Kind::List => {
-                let rows = session
-                    .call(remote::kind_list(), async |tx| kinds::kind_list(tx).await)
-                    .await?;
-                session.out.list(
-                    LIST,
-                    &rows,
-                    &["kind"],
-                    "No kind has a policy; all run under the default one.",
-                )
-            }
-            Kind::Show { kind } => {
-                let policy = session
-                    .ask(remote::kind_show(&kind), async |tx| kinds::kind_show(tx, &kind).await)
-                    .await?;
-                session.out.object(&policy, FIRST, &["kind"])
-            }
-            Kind::Set(set) => {
-                let policy = set.policy()?;
-                let behalf = set.behalf.on_behalf_of.as_deref();
-                let policy = session
-                    .ask(remote::kind_set(&set.kind, &policy, behalf), async |tx| {
-                        kinds::kind_set(tx, &set.kind, &policy, behalf).await
-                    })
-                    .await?;
-                if policy["pending"] == true {
-                    return super::governance::changed(&session, "", &policy);
-                }
-                session.out.object(&policy, FIRST, &["kind"])
-            }
-            Kind::Pause(pause) => {
-                let (note, behalf) = (pause.note.as_deref(), pause.behalf.on_behalf_of.as_deref());
-                let policy = session
-                    .ask(remote::kind_pause(&pause.kind, note, behalf), async |tx| {
-                        kinds::kind_pause(tx, &pause.kind, note, behalf).await
-                    })
-                    .await?;
-                let part = |field: &str| shown(field, &policy[field]);
-                let sentence = format!(
-                    "Kind {kind} is paused since {} by {}: none of its jobs is claimed until `tenure kind resume {kind}`.",
-                    part("paused_at"),
-                    part("paused_by"),
-                    kind = part("kind"),
-                );
-                session.out.done(&sentence, &policy, &["kind"])
-            }
-            Kind::Resume(resume) => {
-                let behalf = resume.behalf.on_behalf_of.as_deref();
-                let policy = session
-                    .ask(remote::kind_resume(&resume.kind, behalf), async |tx| {
-                        kinds::kind_resume(tx, &resume.kind, behalf).await
-                    })
-                    .await?;
-                let sentence = format!(
-                    "Kind {} is not paused: its jobs are claimed.",
-                    shown("", &policy["kind"])
-                );
-                session.out.done(&sentence, &policy, &["kind"])
-            }
+            Kind::Plain(verb) => verb.run(session).await,
+            Kind::Set(set) => set.run(session).await,
         }
     }
 }
 
 impl Set {
+    async fn run(self, mut session: Session) -> Outcome {
+        let set = KindSet {
+            policy: self.policy()?,
+            kind: self.kind,
+            on_behalf_of: self.behalf.on_behalf_of,
+        };
+        let (set, whole) = session.perform(&set).await?;
+        match set {
+            Governed::Pending(_) => super::governance::changed(&session, "", &whole),
+            Governed::Done(_) => session.out.object(&whole, FIRST, &["kind"]),
+        }
+    }
+
     /// Only what was named; null takes a field back.
-    fn policy(&self) -> Outcome<Value> {
+    fn policy(&self) -> Outcome<KindPolicy> {
         let texts = [
             ("executor", &self.executor),
             ("event_domain", &self.event_domain),
@@ -243,6 +214,14 @@ impl Set {
         if let Some(only_by_plan) = self.only_by_plan {
             policy.insert("only_by_plan".to_owned(), Value::from(only_by_plan));
         }
-        Ok(Value::Object(policy))
+        // What is given is of its type; only the name of a default may be one that no policy has.
+        serde_json::from_value(Value::Object(policy)).map_err(|error| {
+            refuse(
+                codes::VALUE_UNKNOWN,
+                format!("--default is {}.", self.defaults.join(", ")),
+                format!("A policy has no such field: {error}."),
+                "Name a field that `tenure kind show` shows.",
+            )
+        })
     }
 }

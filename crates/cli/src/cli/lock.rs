@@ -1,45 +1,16 @@
-//! `tenure lock`: who has what for themselves, and who waits for it.
+//! `tenure lock`: locks on targets, their holders and the steps that wait.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tenure::store::locks::{self, HeldLock};
+use tenure_api::locks::{HeldLock, LockAcquire, LockBreak, LockList, LockRelease, LockRenew, LockWaiters};
 use tenure_core::codes;
 
+use super::verb::{Chosen, Command, Noun, Verb};
 use crate::connect::Session;
 use crate::dev::quoted;
 use crate::errors::{Outcome, refuse};
-use crate::output::{Column, Format, json_of, shown};
-use crate::remote;
+use crate::output::{Column, Format, shown};
 use crate::values::{Number, Seconds};
-
-const LIST: &[Column] = &[
-    Column("LOCK", "part"),
-    Column("FENCE", "fence"),
-    Column("HELD BY", "owner"),
-    Column("EXECUTION", "execution_id"),
-    Column("STEP", "step_id"),
-    Column("SECTION", "section"),
-    Column("SINCE", "acquired_at"),
-    Column("EXPIRES", "expires_at"),
-    Column("WAITERS", "waiters"),
-    Column("REASON", "reason"),
-];
-
-const WAITERS: &[Column] = &[
-    Column("PLACE", "place"),
-    Column("EXECUTION", "execution_id"),
-    Column("STEP", "step_id"),
-    Column("PURPOSE", "purpose_note"),
-    Column("ACTION", "action"),
-    Column("PRIORITY", "priority"),
-    Column("SINCE", "waiting_since"),
-];
-
-const HELD: &[Column] = &[
-    Column("LOCK", "part"),
-    Column("FENCE", "fence"),
-    Column("EXPIRES", "expires_at"),
-];
 
 const EXAMPLE: &str = "\
 Example:
@@ -50,11 +21,8 @@ A lock is type:ref, or type:ref:action for one action only; within a reference %
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lock {
-    /// List those that are held
-    #[command(visible_alias = "ls")]
-    List(List),
-    /// List who waits for one, in order
-    Waiters(Waiters),
+    #[command(flatten)]
+    Plain(Chosen<Plain>),
     /// Take locks by hand, all of them or none
     #[command(after_help = EXAMPLE)]
     Acquire(Acquire),
@@ -66,44 +34,6 @@ pub(crate) enum Lock {
         #[arg(required = true, value_name = "LOCK=FENCE")]
         locks: Vec<String>,
     },
-    /// Take a lock from whoever holds it
-    Break {
-        /// The lock
-        lock: String,
-        /// Why; kept with it
-        #[arg(long, value_name = "TEXT")]
-        reason: String,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct List {
-    /// Only those of this target: type:ref
-    target: Option<String>,
-    /// How many at most
-    #[arg(
-        long,
-        short = 'n',
-        value_name = "N",
-        default_value = "100",
-        allow_negative_numbers = true
-    )]
-    limit: Number,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Waiters {
-    /// The lock
-    lock: String,
-    /// How many at most
-    #[arg(
-        long,
-        short = 'n',
-        value_name = "N",
-        default_value = "100",
-        allow_negative_numbers = true
-    )]
-    limit: Number,
 }
 
 #[derive(Debug, Args)]
@@ -119,7 +49,7 @@ pub(crate) struct Acquire {
         allow_hyphen_values = true
     )]
     seconds: Seconds,
-    /// Why; whoever finds them held is told
+    /// The reason; it is shown to callers that find the locks held
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -139,125 +69,135 @@ pub(crate) struct Renew {
     seconds: Seconds,
 }
 
+/// The verbs that are one operation each.
+pub(crate) struct Plain;
+
+impl Noun for Plain {
+    const VERBS: &'static [&'static dyn Command] = &[&LIST, &WAITERS, &BREAK];
+}
+
+const LIST: Verb<LockList> = Verb {
+    places: &["target"],
+    shorts: &[("limit", 'n')],
+    note: Some(|_, page| {
+        let lock = page.items.iter().find(|lock| lock.waiters > 0)?;
+        Some(format!("Who waits: tenure lock waiters {}", quoted(&lock.part)))
+    }),
+    quiet: &["part", "fence"],
+    ..Verb::table(
+        "list",
+        &[
+            Column("LOCK", "part"),
+            Column("FENCE", "fence"),
+            Column("HELD BY", "owner"),
+            Column("EXECUTION", "execution_id"),
+            Column("STEP", "step_id"),
+            Column("SECTION", "section"),
+            Column("SINCE", "acquired_at"),
+            Column("EXPIRES", "expires_at"),
+            Column("WAITERS", "waiters"),
+            Column("REASON", "reason"),
+        ],
+        "No lock is held.",
+    )
+};
+
+const WAITERS: Verb<LockWaiters> = Verb {
+    places: &["part"],
+    options: &[("part", "lock")],
+    shorts: &[("limit", 'n')],
+    quiet: &["execution_id", "step_id"],
+    ..Verb::table(
+        "waiters",
+        &[
+            Column("PLACE", "place"),
+            Column("EXECUTION", "execution_id"),
+            Column("STEP", "step_id"),
+            Column("PURPOSE", "purpose"),
+            Column("ACTION", "action"),
+            Column("PRIORITY", "priority"),
+            Column("SINCE", "waiting_since"),
+        ],
+        "No step waits for it.",
+    )
+};
+
+const BREAK: Verb<LockBreak> = Verb {
+    places: &["part"],
+    options: &[("part", "lock")],
+    quiet: &["lock_key"],
+    ..Verb::<LockBreak>::sentence("break", |asked, _| {
+        format!(
+            "{} is free. The holder may still be at work; its fence is lower than that of the next.",
+            asked.part
+        )
+    })
+};
+
 impl Lock {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         match self {
-            Lock::List(list) => list.run(session).await,
-            Lock::Waiters(waiters) => waiters.run(session).await,
+            Lock::Plain(command) => command.run(session).await,
             Lock::Acquire(acquire) => acquire.run(session).await,
             Lock::Renew(renew) => {
-                let (held, seconds) = (held(&renew.locks)?, seconds(&renew.seconds)?);
-                let done = session
-                    .ask(remote::lock_renew(&held, seconds), async |tx| {
-                        locks::lock_renew(tx, &held, seconds).await
-                    })
-                    .await?;
+                let renew = LockRenew {
+                    locks: held(&renew.locks)?,
+                    seconds: seconds(&renew.seconds)?,
+                };
+                let (_, done) = session.perform(&renew).await?;
                 let until = shown("expires_at", &done["expires_at"]);
                 session
                     .out
                     .done(&format!("Held until {until}."), &done, &["expires_at"])
             }
             Lock::Release { locks } => {
-                let held = held(&locks)?;
-                let done = session
-                    .ask(remote::lock_release(&held), async |tx| {
-                        locks::lock_release(tx, &held).await
-                    })
-                    .await?;
-                let parts: Vec<&str> = held.iter().map(|lock| lock.part.as_str()).collect();
+                let release = LockRelease { locks: held(&locks)? };
+                let (_, done) = session.perform(&release).await?;
+                let parts: Vec<&str> = release.locks.iter().map(|lock| lock.part.as_str()).collect();
                 session.out.done(&format!("Free: {}.", parts.join(", ")), &done, &[])
             }
-            Lock::Break { lock, reason } => {
-                let done = session
-                    .ask(remote::lock_break(&lock, &reason), async |tx| {
-                        locks::lock_break(tx, &lock, &reason).await
-                    })
-                    .await?;
-                let sentence = format!(
-                    "{lock} is free. Whoever held it may still be at work; its fence is lower than that of the next."
-                );
-                session.out.done(&sentence, &done, &["lock_key"])
-            }
         }
-    }
-}
-
-impl List {
-    async fn run(self, mut session: Session) -> Outcome {
-        let (target, limit) = (self.target.as_deref(), self.limit.read("limit")?);
-        let found = session
-            .call(remote::lock_list(target, limit), async |tx| {
-                locks::lock_list(tx, target, Some(limit)).await
-            })
-            .await?;
-        session.out.list(LIST, &found, &["part", "fence"], "No lock is held.")?;
-        if let Some(lock) = found.iter().find(|lock| lock.waiters > 0) {
-            session
-                .out
-                .note(&format!("Who waits: tenure lock waiters {}", quoted(&lock.part)));
-        }
-        Ok(())
-    }
-}
-
-impl Waiters {
-    async fn run(self, mut session: Session) -> Outcome {
-        let (lock, limit) = (self.lock.as_str(), self.limit.read("limit")?);
-        let found = session
-            .call(remote::lock_waiters(lock, limit), async |tx| {
-                locks::lock_waiters(tx, lock, Some(limit)).await
-            })
-            .await?;
-        let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
-        if session.out.format == Format::People {
-            for row in &mut rows {
-                row["purpose_note"] = row["purpose"].clone();
-            }
-        }
-        session
-            .out
-            .list(WAITERS, &rows, &["execution_id", "step_id"], "Nobody waits for it.")
     }
 }
 
 impl Acquire {
     async fn run(self, mut session: Session) -> Outcome {
-        let (parts, seconds, reason) = (&self.locks, seconds(&self.seconds)?, self.reason.as_deref());
-        let done = session
-            .ask(remote::lock_acquire(parts, seconds, reason), async |tx| {
-                locks::lock_acquire(tx, parts, seconds, reason).await
-            })
-            .await?;
-        tell(&session, &done)?;
-        if session.out.format == Format::People {
-            let given = done["locks"].as_array().into_iter().flatten();
-            let given: Vec<String> = given
-                .map(|lock| quoted(&format!("{}={}", shown("", &lock["part"]), lock["fence"])))
-                .collect();
-            session
-                .out
-                .note(&format!("To let them go: tenure lock release {}", given.join(" ")));
+        let acquire = LockAcquire {
+            seconds: seconds(&self.seconds)?,
+            parts: self.locks,
+            reason: self.reason,
+        };
+        let (taken, whole) = session.perform(&acquire).await?;
+        if session.out.format == Format::Json {
+            return session.out.json(&whole);
         }
+        let held: Vec<String> = taken
+            .locks
+            .iter()
+            .map(|lock| format!("{}={}", lock.part, lock.fence))
+            .collect();
+        let rows = whole["locks"].as_array().into_iter().flatten().zip(&held);
+        let rows: Vec<Value> = rows
+            .map(|(row, held)| {
+                let mut row = row.clone();
+                row["lock"] = json!(held);
+                row
+            })
+            .collect();
+        session.out.list(HELD, &rows, &["lock"], "")?;
+        let held: Vec<String> = held.iter().map(|lock| quoted(lock)).collect();
+        session
+            .out
+            .note(&format!("To let them go: tenure lock release {}", held.join(" ")));
         Ok(())
     }
 }
 
-/// The locks that are held, with their fences.
-fn tell(session: &Session, done: &Value) -> Outcome {
-    match session.out.format {
-        Format::Json => session.out.json(done),
-        _ => {
-            let rows = done["locks"].as_array().cloned().unwrap_or_default();
-            let held = |row: Value| {
-                let mut row = row;
-                row["lock"] = json!(format!("{}={}", shown("", &row["part"]), row["fence"]));
-                row
-            };
-            let rows: Vec<Value> = rows.into_iter().map(held).collect();
-            session.out.list(HELD, &rows, &["lock"], "")
-        }
-    }
-}
+const HELD: &[Column] = &[
+    Column("LOCK", "part"),
+    Column("FENCE", "fence"),
+    Column("EXPIRES", "expires_at"),
+];
 
 fn seconds(given: &Seconds) -> Outcome<i32> {
     Ok(Number::from(given.read("for")?).read("for")?)

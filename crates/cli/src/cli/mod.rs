@@ -2,6 +2,7 @@
 
 mod action;
 mod approval;
+mod approval_rule;
 mod bench;
 mod completions;
 mod config;
@@ -35,6 +36,7 @@ mod sweep;
 mod target_type;
 mod tenant;
 mod timeout_policy;
+mod verb;
 
 use std::path::PathBuf;
 
@@ -52,7 +54,6 @@ pub(crate) use config::open_actions;
 pub(crate) use errors::page as error_page;
 pub(crate) use evidence::ensure_evidence_key;
 pub(crate) use gate::open_all as open_all_gates;
-pub(crate) use health::zones_shown;
 pub(crate) use key::first_key;
 pub(crate) use migrate::{apply as migrate_to, sentence as migrated_sentence};
 pub(crate) use plan::SCHEMA as PLAN_SCHEMA;
@@ -193,7 +194,7 @@ enum Command {
     Kind(kind::Kind),
     /// Jobs that gave up: look, triage, replay
     #[command(subcommand, visible_alias = "dead-letters")]
-    DeadLetter(dead_letter::DeadLetter),
+    DeadLetter(verb::Chosen<dead_letter::DeadLetter>),
     /// What happened, as a stream
     #[command(subcommand)]
     Event(event::Event),
@@ -214,10 +215,10 @@ enum Command {
     Approval(approval::Approval),
     /// Registered actions: what they are, and the least that their steps must have
     #[command(subcommand)]
-    Action(action::Action),
+    Action(verb::Chosen<action::Action>),
     /// Types of targets, and how their references are compared
     #[command(subcommand)]
-    TargetType(target_type::TargetType),
+    TargetType(verb::Chosen<target_type::TargetType>),
     /// Changes of actions, rules and governed settings that wait for a second admin
     #[command(subcommand)]
     Governance(governance::Governance),
@@ -226,19 +227,19 @@ enum Command {
     Lock(lock::Lock),
     /// How long executions, steps and leases may take
     #[command(subcommand)]
-    TimeoutPolicy(timeout_policy::TimeoutPolicy),
+    TimeoutPolicy(verb::Chosen<timeout_policy::TimeoutPolicy>),
     /// What proves an execution: check it, tell its story, keep its keys
     #[command(subcommand)]
     Evidence(evidence::Evidence),
     /// Who may hold work, and who is alive
     #[command(subcommand)]
-    Executor(executor::Executor),
+    Executor(verb::Chosen<executor::Executor>),
     /// Tenants, the walls between customers
     #[command(subcommand)]
-    Tenant(tenant::Tenant),
+    Tenant(verb::Chosen<tenant::Tenant>),
     /// Bind database logins to tenant and principal
     #[command(subcommand)]
-    Login(login::Login),
+    Login(verb::Chosen<login::Login>),
     /// Who acts: people, agents and services, and up to which level they approve
     #[command(subcommand)]
     Principal(principal::Principal),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
-use tenure::store::executions;
+use tenure::operations::plan_document;
+use tenure_api::executions::ExecutionPreview;
 use tenure_core::limits::PLAN_SUBMITTED_BYTES_MAX;
 use tenure_core::plan::{ActionClass, CriticalPath, Plan as Document, Section};
 use tenure_core::{Refusal, codes, priority};
@@ -13,7 +14,6 @@ use super::execution::applied;
 use crate::connect::Place;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, Output, json_of, printable};
-use crate::remote;
 use crate::values::{document, short};
 
 const EXAMPLE: &str = "\
@@ -119,11 +119,11 @@ impl Plan {
 /// Shows the plan, and what applies to its steps where it would be submitted.
 async fn show_applied(plan: &Document, place: Place, out: Output) -> Outcome {
     let mut session = place.session(out).await?;
-    let mut preview = session
-        .ask(remote::execution_preview(plan, None), async |tx| {
-            executions::execution_preview(tx, plan, None).await
-        })
-        .await?;
+    let asked = ExecutionPreview {
+        plan: plan_document(plan),
+        on_behalf_of: None,
+    };
+    let (_, mut preview) = session.perform(&asked).await?;
     if out.format != Format::People {
         return out.object(&preview, &[], &["approval_level"]);
     }

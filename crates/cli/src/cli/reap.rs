@@ -1,13 +1,11 @@
 //! `tenure reap`: end what nobody holds any more, or holds for too long.
 
 use clap::Args;
-use tenure::store::for_every_tenant;
-use tenure::store::leases::{self, ReapMode};
+use tenure_api::jobs::{JobReap, ReapMode};
 
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::Column;
-use crate::remote;
 use crate::values::Number;
 
 const LIST: &[Column] = &[
@@ -46,18 +44,13 @@ impl Reap {
         } else {
             ReapMode::Apply
         };
-        let request = remote::job_reap(mode, limit).for_installation(self.every_tenant);
-        let rows = session
-            .call(request, async |tx| {
-                if self.every_tenant {
-                    for_every_tenant(tx).await?;
-                }
-                leases::job_reap(tx, mode, Some(limit)).await
-            })
-            .await?;
+        if self.every_tenant {
+            session.for_every_tenant();
+        }
+        let (reaped, _) = session.perform(&JobReap { mode, limit }).await?;
         session.out.list(
             LIST,
-            &rows,
+            &reaped.items,
             &["job_id"],
             "Nothing to reap: every held job has a living lease.",
         )

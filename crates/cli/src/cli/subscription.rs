@@ -1,49 +1,22 @@
-//! `tenure subscription`: who is told of events, and how far each has come.
+//! `tenure subscription`: subscriptions to events, and the deliveries of webhooks.
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use tenure::store::subscriptions::{self, NewSubscription};
-use uuid::Uuid;
+use tenure_api::deliveries::{DeliveryList, DeliveryRetry};
+use tenure_api::subscriptions::{
+    SubscriptionAck, SubscriptionChanged, SubscriptionCreate, SubscriptionDelete, SubscriptionList, SubscriptionPause,
+    SubscriptionRead, SubscriptionResume, SubscriptionRotate, SubscriptionTarget,
+};
+use tenure_core::{Refusal, codes};
 
 use super::Behalf;
+use super::verb::{Chosen, Command, Noun, Verb};
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::output::{Column, Format, json_of, shown};
-use crate::remote;
+use crate::output::{Column, shown};
 use crate::values::{Number, json_object};
 
-const LIST: &[Column] = &[
-    Column("NAME", "name"),
-    Column("STATE", "state"),
-    Column("EVENTS", "event_kinds"),
-    Column("BECOME", "becomes"),
-    Column("MATCHED", "matched"),
-    Column("BEHIND SINCE", "behind_since"),
-    Column("WAITING", "waiting"),
-    Column("DEAD", "dead"),
-    Column("TROUBLE", "error_code"),
-];
-
-const EVENTS: &[Column] = &[
-    Column("CURSOR", "cursor"),
-    Column("AT", "at"),
-    Column("EVENT", "kind"),
-    Column("ACTOR", "actor"),
-    Column("SUBJECT", "subject"),
-    Column("JOBS", "job_ids"),
-];
-
-const DELIVERIES: &[Column] = &[
-    Column("DELIVERY", "delivery_id"),
-    Column("STATE", "state"),
-    Column("EVENT", "event_kind"),
-    Column("ABOUT", "subject"),
-    Column("ATTEMPTS", "attempts"),
-    Column("DUE", "due"),
-    Column("STATUS", "status"),
-    Column("ERROR", "error"),
-];
-
+/// What is shown first of a subscription.
 const FIRST: &[&str] = &[
     "name",
     "target",
@@ -57,115 +30,169 @@ const FIRST: &[&str] = &[
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Subscription {
-    /// List subscriptions, and how far each has come
-    #[command(visible_alias = "ls")]
-    List,
-    /// Subscribe to events: a match becomes a job, goes to a webhook, or waits to be read
+    /// Subscribe to events: a match enqueues a job, is sent to a webhook, or waits for a reader
     Create(Box<Create>),
-    /// Let one stand where it is
-    Pause {
-        /// Its name
-        name: String,
-        /// Why, for whoever wonders
-        #[arg(long, value_name = "TEXT")]
-        note: Option<String>,
-        #[command(flatten)]
-        behalf: Behalf,
-    },
-    /// Let one go on; one that fails is tried at once
-    Resume {
-        /// Its name
-        name: String,
-        /// From elsewhere than where it stood: now, start, or a cursor
-        #[arg(long, value_name = "WHERE")]
-        from: Option<String>,
-        #[command(flatten)]
-        behalf: Behalf,
-    },
-    /// Give a webhook a new signing key; the old one signs too for a day
-    Rotate {
-        /// Its name
-        name: String,
-    },
-    /// End one, with what it has still to send
-    Delete {
-        /// Its name
-        name: String,
-    },
-    /// Read what a reader has not acknowledged yet
-    Read {
-        /// Its name
-        name: String,
-        /// How many at most
-        #[arg(
-            long,
-            short = 'n',
-            value_name = "N",
-            default_value = "100",
-            allow_negative_numbers = true
-        )]
-        limit: Number,
-    },
-    /// Acknowledge: all events up to this cursor were dealt with
-    Ack {
-        /// Its name
-        name: String,
-        /// The cursor of the last one
-        cursor: String,
-    },
-    /// List what was sent to a webhook, newest first
-    Deliveries {
-        /// Its name
-        name: String,
-        /// Only those waiting, delivered or dead
-        #[arg(long, value_name = "STATE")]
-        state: Option<String>,
-        /// How many at most
-        #[arg(
-            long,
-            short = 'n',
-            value_name = "N",
-            default_value = "100",
-            allow_negative_numbers = true
-        )]
-        limit: Number,
-        /// Only those before this place
-        #[arg(long, value_name = "PLACE")]
-        before: Option<i64>,
-    },
-    /// Send a dead delivery once more
-    Retry {
-        /// The delivery
-        delivery_id: Uuid,
-    },
+    #[command(flatten)]
+    Plain(Chosen<Verbs>),
 }
+
+/// The verbs of `tenure subscription` that are one operation each.
+pub(crate) struct Verbs;
+
+impl Noun for Verbs {
+    const VERBS: &'static [&'static dyn Command] = &[
+        &LIST,
+        &PAUSE,
+        &RESUME,
+        &ROTATE,
+        &DELETE,
+        &READ,
+        &ACK,
+        &DELIVERIES,
+        &RETRY,
+    ];
+}
+
+const LIST: Verb<SubscriptionList> = Verb {
+    quiet: &["name"],
+    row: Some(|row| {
+        let becomes = match row["target"].as_str() {
+            Some("job") => format!("a job of kind {}", shown("", &row["job_kind"])),
+            Some("webhook") => shown("", &row["url"]),
+            _ => "what is read".to_owned(),
+        };
+        row["becomes"] = Value::from(becomes);
+    }),
+    ..Verb::table(
+        "list",
+        &[
+            Column("NAME", "name"),
+            Column("STATE", "state"),
+            Column("EVENTS", "event_kinds"),
+            Column("BECOME", "becomes"),
+            Column("MATCHED", "matched"),
+            Column("BEHIND SINCE", "behind_since"),
+            Column("WAITING", "waiting"),
+            Column("DEAD", "dead"),
+            Column("TROUBLE", "error_code"),
+        ],
+        "No subscriptions.",
+    )
+};
+
+const PAUSE: Verb<SubscriptionPause> = Verb {
+    places: &["name"],
+    quiet: &["name"],
+    ..Verb::<SubscriptionPause>::sentence("pause", |_, paused| {
+        let (name, cursor) = (&paused.name, &paused.cursor);
+        format!("{name} is paused at {cursor} until `tenure subscription resume {name}`.")
+    })
+};
+
+const RESUME: Verb<SubscriptionResume> = Verb {
+    places: &["name"],
+    quiet: &["name"],
+    ..Verb::<SubscriptionResume>::sentence("resume", |_, resumed| {
+        format!("{} goes on from {}.", resumed.name, resumed.cursor)
+    })
+};
+
+const ROTATE: Verb<SubscriptionRotate> = Verb {
+    places: &["name"],
+    quiet: &["signing_key"],
+    note: Some(|_, answer| keep_key(answer)),
+    ..Verb::fields("rotate", FIRST)
+};
+
+const DELETE: Verb<SubscriptionDelete> = Verb {
+    places: &["name"],
+    quiet: &["name"],
+    ..Verb::<SubscriptionDelete>::sentence("delete", |_, deleted| {
+        format!(
+            "Deleted subscription {} (last cursor {}).",
+            deleted.name, deleted.cursor
+        )
+    })
+};
+
+const READ: Verb<SubscriptionRead> = Verb {
+    places: &["name"],
+    shorts: &[("limit", 'n')],
+    quiet: &["cursor"],
+    ..Verb::table(
+        "read",
+        &[
+            Column("CURSOR", "cursor"),
+            Column("AT", "at"),
+            Column("EVENT", "kind"),
+            Column("ACTOR", "actor"),
+            Column("SUBJECT", "subject"),
+            Column("JOBS", "job_ids"),
+        ],
+        "No unread events.",
+    )
+};
+
+const ACK: Verb<SubscriptionAck> = Verb {
+    places: &["name", "cursor"],
+    quiet: &["cursor"],
+    ..Verb::<SubscriptionAck>::sentence("ack", |_, moved| {
+        format!("{} has come to {}.", moved.name, moved.cursor)
+    })
+};
+
+const DELIVERIES: Verb<DeliveryList> = Verb {
+    places: &["subscription"],
+    shorts: &[("limit", 'n')],
+    quiet: &["delivery_id"],
+    ..Verb::table(
+        "deliveries",
+        &[
+            Column("DELIVERY", "delivery_id"),
+            Column("STATE", "state"),
+            Column("EVENT", "event_kind"),
+            Column("ABOUT", "subject"),
+            Column("ATTEMPTS", "attempts"),
+            Column("DUE", "due"),
+            Column("STATUS", "status"),
+            Column("ERROR", "error"),
+        ],
+        "No deliveries.",
+    )
+};
+
+const RETRY: Verb<DeliveryRetry> = Verb {
+    places: &["delivery_id"],
+    quiet: &["delivery_id"],
+    ..Verb::<DeliveryRetry>::sentence("retry", |_, retried| format!("{} is sent again.", retried.delivery_id))
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// Its name
+    /// The name of the subscription
     name: String,
     /// The kinds of events, such as job.dead_lettered, job.* or *
     #[arg(required = true, value_name = "EVENT")]
     event_kinds: Vec<String>,
-    /// Make a job of this kind of every match
+    /// Enqueue a job of this kind for every match
     #[arg(long, value_name = "KIND", conflicts_with = "webhook")]
     job: Option<String>,
     /// Send every match to this URL, signed as Standard Webhooks says
     #[arg(long, value_name = "URL")]
     webhook: Option<String>,
-    /// What else an event must say: an object with job_kind, executor, actor, subject, or data that it contains
+    /// What else an event must have: an object with job_kind, executor, actor, subject, or data that it contains
     #[arg(long, value_name = "JSON")]
     filter: Option<String>,
     /// Where to begin: now, start, or a cursor
     #[arg(long, value_name = "WHERE")]
     from: Option<String>,
-    /// Who runs the jobs
+    /// The executor of the jobs
     #[arg(long, value_name = "NAME", requires = "job")]
     executor: Option<String>,
     /// The priority of the jobs
     #[arg(long, value_name = "N", requires = "job", allow_negative_numbers = true)]
     priority: Option<Number>,
-    /// How many subscriptions may follow upon one another
+    /// How many of a job and its ancestors may have been enqueued by subscriptions
     #[arg(long, value_name = "N", requires = "job", allow_negative_numbers = true)]
     depth_max: Option<Number>,
     #[command(flatten)]
@@ -173,18 +200,27 @@ pub(crate) struct Create {
 }
 
 impl Create {
-    fn read(self) -> Outcome<NewSubscription> {
-        let target = match (&self.job, &self.webhook) {
-            (Some(_), _) => "job",
-            (None, Some(_)) => "webhook",
-            (None, None) => "reader",
+    fn read(self) -> Outcome<SubscriptionCreate> {
+        let filter = match self.filter.as_deref().map(|given| json_object("filter", given)) {
+            Some(filter) => serde_json::from_value(filter?).map_err(|error| {
+                Refusal::new(
+                    codes::USAGE,
+                    "--filter cannot be understood.",
+                    error.to_string(),
+                    "Give an object with job_kind, executor, actor, subject or data.",
+                )
+            })?,
+            None => None,
         };
-        let filter = self.filter.as_deref().map(|given| json_object("filter", given));
-        Ok(NewSubscription {
+        Ok(SubscriptionCreate {
             name: self.name,
             event_kinds: self.event_kinds,
-            target: target.to_owned(),
-            filter: filter.transpose()?,
+            target: match (&self.job, &self.webhook) {
+                (Some(_), _) => SubscriptionTarget::Job,
+                (None, Some(_)) => SubscriptionTarget::Webhook,
+                (None, None) => SubscriptionTarget::Reader,
+            },
+            filter,
             from: self.from,
             job_kind: self.job,
             executor: self.executor,
@@ -198,143 +234,21 @@ impl Create {
 
 impl Subscription {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        match self {
-            Subscription::List => list(session).await,
-            Subscription::Create(create) => {
-                let new = create.read()?;
-                let made = session
-                    .ask(remote::subscription_create(&new), async |tx| {
-                        subscriptions::subscription_create(tx, &new).await
-                    })
-                    .await?;
-                session.out.object(&made, FIRST, &["name"])?;
-                tell_key(&session, &made);
-                Ok(())
-            }
-            Subscription::Pause { name, note, behalf } => {
-                let (note, behalf) = (note.as_deref(), behalf.on_behalf_of.as_deref());
-                let paused = session
-                    .ask(remote::subscription_pause(&name, note, behalf), async |tx| {
-                        subscriptions::subscription_pause(tx, &name, note, behalf).await
-                    })
-                    .await?;
-                let sentence = format!(
-                    "{name} stands at {} until `tenure subscription resume {name}`.",
-                    cursor(&paused)
-                );
-                session.out.done(&sentence, &paused, &["name"])
-            }
-            Subscription::Resume { name, from, behalf } => {
-                let (from, behalf) = (from.as_deref(), behalf.on_behalf_of.as_deref());
-                let resumed = session
-                    .ask(remote::subscription_resume(&name, from, behalf), async |tx| {
-                        subscriptions::subscription_resume(tx, &name, from, behalf).await
-                    })
-                    .await?;
-                let sentence = format!("{name} goes on from {}.", cursor(&resumed));
-                session.out.done(&sentence, &resumed, &["name"])
-            }
-            Subscription::Rotate { name } => {
-                let rotated = session
-                    .ask(remote::subscription_rotate(&name), async |tx| {
-                        subscriptions::subscription_rotate(tx, &name, None).await
-                    })
-                    .await?;
-                session.out.object(&rotated, FIRST, &["signing_key"])?;
-                tell_key(&session, &rotated);
-                Ok(())
-            }
-            Subscription::Delete { name } => {
-                let ended = session
-                    .ask(remote::subscription_delete(&name), async |tx| {
-                        subscriptions::subscription_delete(tx, &name, None).await
-                    })
-                    .await?;
-                let sentence = format!("{name} is no more; it had come to {}.", cursor(&ended));
-                session.out.done(&sentence, &ended, &["name"])
-            }
-            Subscription::Read { name, limit } => {
-                let limit = limit.read("limit")?;
-                let events = session
-                    .call(remote::subscription_read(&name, limit), async |tx| {
-                        subscriptions::subscription_read(tx, &name, Some(limit)).await
-                    })
-                    .await?;
-                session.out.list(EVENTS, &events, &["cursor"], "Nothing is unread.")
-            }
-            Subscription::Ack { name, cursor: upto } => {
-                let moved = session
-                    .ask(remote::subscription_ack(&name, &upto), async |tx| {
-                        subscriptions::subscription_ack(tx, &name, &upto).await
-                    })
-                    .await?;
-                let sentence = format!("{name} has come to {}.", cursor(&moved));
-                session.out.done(&sentence, &moved, &["cursor"])
-            }
-            Subscription::Deliveries {
-                name,
-                state,
-                limit,
-                before,
-            } => {
-                let (limit, state) = (limit.read("limit")?, state.as_deref());
-                let found = session
-                    .call(remote::delivery_list(&name, state, limit, before), async |tx| {
-                        subscriptions::delivery_list(tx, &name, state, Some(limit), before).await
-                    })
-                    .await?;
-                let full = usize::try_from(limit).is_ok_and(|limit| found.len() >= limit);
-                session
-                    .out
-                    .list(DELIVERIES, &found, &["delivery_id"], "Nothing was sent.")?;
-                if let Some(last) = found.last().filter(|_| full) {
-                    session.out.note(&format!("There may be more: --before {}", last.place));
-                }
-                Ok(())
-            }
-            Subscription::Retry { delivery_id: id } => {
-                let retried = session
-                    .ask(remote::delivery_retry(id), async |tx| {
-                        subscriptions::delivery_retry(tx, id, None).await
-                    })
-                    .await?;
-                session
-                    .out
-                    .done(&format!("{id} is sent once more."), &retried, &["delivery_id"])
-            }
+        let create = match self {
+            Subscription::Plain(verb) => return verb.run(session).await,
+            Subscription::Create(create) => create.read()?,
+        };
+        let (created, whole) = session.perform(&create).await?;
+        session.out.object(&whole, FIRST, &["name"])?;
+        if let Some(note) = keep_key(&created) {
+            session.out.note(&note);
         }
+        Ok(())
     }
-}
-
-async fn list(mut session: Session) -> Outcome {
-    let found = session
-        .call(remote::subscription_list(), async |tx| {
-            subscriptions::subscription_list(tx).await
-        })
-        .await?;
-    let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
-    if session.out.format == Format::People {
-        for row in &mut rows {
-            let becomes = match row["target"].as_str() {
-                Some("job") => format!("a job of kind {}", shown("", &row["job_kind"])),
-                Some("webhook") => shown("", &row["url"]),
-                _ => "what is read".to_owned(),
-            };
-            row["becomes"] = Value::from(becomes);
-        }
-    }
-    session
-        .out
-        .list(LIST, &rows, &["name"], "Nobody has subscribed to anything.")
 }
 
 /// A key that is shown is gone with the screen.
-fn tell_key(session: &Session, made: &Value) {
-    if made.get("signing_key").is_some() {
-        session.out.note("Keep the signing key: it is not shown again.");
-    }
-}
-
-fn cursor(subscription: &Value) -> String {
-    shown("cursor", &subscription["cursor"])
+fn keep_key(changed: &SubscriptionChanged) -> Option<String> {
+    let key = changed.signing_key.as_ref();
+    key.map(|_| "Keep the signing key: it is not shown again.".to_owned())
 }

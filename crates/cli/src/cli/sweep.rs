@@ -2,7 +2,8 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use tenure::store::{for_every_tenant, retention};
+use tenure::store::retention;
+use tenure_api::jobs::JobSweep;
 
 use crate::connect::Session;
 use crate::errors::Outcome;
@@ -36,16 +37,10 @@ impl Sweep {
             let why = "Partitions are made and dropped by the services, or on the database.";
             return Err(remote::not_over_http("`tenure sweep --partitions`", why));
         }
-        let request = remote::job_sweep(limit).for_installation(self.every_tenant);
-        let swept = session
-            .call(request, async |tx| {
-                if self.every_tenant {
-                    for_every_tenant(tx).await?;
-                }
-                retention::job_sweep(tx, Some(limit)).await
-            })
-            .await?;
-        let mut answer = json_of(&swept)?;
+        if self.every_tenant {
+            session.for_every_tenant();
+        }
+        let (_, mut answer) = session.perform(&JobSweep { limit }).await?;
         if self.partitions {
             // A transaction for each table: its locks should be short.
             let mut kept = retention::Kept::default();

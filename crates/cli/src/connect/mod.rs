@@ -19,7 +19,7 @@ use crate::errors::{Outcome, refuse};
 pub(crate) use contexts::{Context, Contexts, write_secret};
 pub(crate) use password::without_password;
 pub(crate) use server::{Named, guarded};
-pub(crate) use session::Session;
+pub(crate) use session::{ROWS_MAX, Scope, Session};
 pub(crate) use tenant::{in_tenant, tenant_options};
 
 /// Names the database when no option does.

@@ -1,10 +1,13 @@
 //! A connection to a database, on which every call is a transaction of its own, or the way to a server, for the tenant that
 //! was named.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tenure::operations::Perform;
 use tenure::store;
+use tenure_api::health::Now;
+use tenure_api::tenants::TenantList;
+use tenure_api::{Operation, Page, page};
 use tenure_core::codes;
 use tokio_postgres::{Client, Transaction};
 
@@ -12,6 +15,9 @@ use super::Place;
 use crate::errors::{Outcome, refuse};
 use crate::output::{Output, json_of};
 use crate::remote::{self, Remote, Request};
+
+/// The rows of a page where the whole list is wanted: the most that a page may have.
+pub(crate) const ROWS_MAX: i32 = 1000;
 
 /// What a command works with.
 pub(crate) struct Session {
@@ -23,12 +29,54 @@ pub(crate) struct Session {
 enum Way {
     /// To a database.
     Sql {
-        client: Client,
+        client: Box<Client>,
         tenant: Option<String>,
         principal: Option<String>,
+        /// It acts for all tenants, whichever was named.
+        every_tenant: bool,
     },
     /// To a server.
     Http(Box<Remote>),
+}
+
+/// The tenant that an operation is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scope<'a> {
+    /// That of the session.
+    Session,
+    /// The whole installation.
+    Installation,
+    /// This one.
+    Tenant(&'a str),
+}
+
+impl Scope<'_> {
+    /// The whole installation, if it is asked for.
+    pub(crate) fn of(installation: bool) -> Scope<'static> {
+        if installation {
+            Scope::Installation
+        } else {
+            Scope::Session
+        }
+    }
+
+    /// The rest of the transaction is for it.
+    pub(crate) async fn enter(self, tx: &Transaction<'_>) -> tenure::Result<()> {
+        match self {
+            Scope::Session => Ok(()),
+            Scope::Installation => store::for_every_tenant(tx).await,
+            Scope::Tenant(name) => store::as_tenant(tx, name, None).await,
+        }
+    }
+
+    fn request<O: Operation>(self, operation: &O) -> Request {
+        let request = Request::of(operation);
+        match self {
+            Scope::Session => request,
+            Scope::Installation => request.for_installation(true),
+            Scope::Tenant(name) => request.in_tenant(name),
+        }
+    }
 }
 
 impl Place {
@@ -58,9 +106,10 @@ impl Place {
             out.warn(&warning);
         }
         let way = Way::Sql {
-            client,
+            client: Box::new(client),
             tenant,
             principal,
+            every_tenant: false,
         };
         let mut session = Session { way, out };
         session.check_tenant().await?;
@@ -70,6 +119,56 @@ impl Place {
 }
 
 impl Session {
+    /// Carries an operation out, on the server or in the database. Answers what the type knows, and everything that came: a newer
+    /// server may send more.
+    pub(crate) async fn perform<O: Perform>(&mut self, operation: &O) -> Outcome<(O::Answer, Value)> {
+        self.perform_in(Scope::Session, operation).await
+    }
+
+    /// The same, for another tenant or for the whole installation.
+    pub(crate) async fn perform_in<O: Perform>(
+        &mut self,
+        scope: Scope<'_>,
+        operation: &O,
+    ) -> Outcome<(O::Answer, Value)> {
+        if let Way::Http(remote) = &self.way {
+            let whole: Value = remote.send(scope.request(operation)).await?;
+            return Ok((remote.typed(&whole)?, whole));
+        }
+        let work = async |tx: &Transaction<'_>| {
+            scope.enter(tx).await?;
+            operation.perform(tx).await
+        };
+        let answer = match O::CALLS_SEVERAL {
+            false => self.sql(work).await?,
+            true => self.transaction(work).await?,
+        };
+        let whole = json_of(&answer)?;
+        Ok((answer, whole))
+    }
+
+    /// Acts for all tenants from now on. A caller that is not trusted with that is refused.
+    pub(crate) fn for_every_tenant(&mut self) {
+        match &mut self.way {
+            Way::Http(remote) => remote.for_every_tenant(),
+            Way::Sql { every_tenant, .. } => *every_tenant = true,
+        }
+    }
+
+    /// Every item of a list, page by page.
+    pub(crate) async fn all_in<O, T>(&mut self, scope: Scope<'_>, list: O) -> Outcome<Vec<T>>
+    where
+        O: Perform + Operation<Answer = Page<T>>,
+    {
+        let (mut items, mut question) = (Vec::new(), Some(list));
+        while let Some(list) = question {
+            let (found, _) = self.perform_in(scope, &list).await?;
+            items.extend(found.items);
+            question = found.next.and_then(|cursor| page::following(&list, cursor));
+        }
+        Ok(items)
+    }
+
     /// Runs one call: the request where this is the way to a server, else the work in a transaction of its own.
     pub(crate) async fn call<T: DeserializeOwned>(
         &mut self,
@@ -80,15 +179,6 @@ impl Session {
             Way::Http(remote) => remote.send(request).await,
             Way::Sql { .. } => self.sql(work).await,
         }
-    }
-
-    /// The same, as JSON.
-    pub(crate) async fn ask<T: Serialize + DeserializeOwned>(
-        &mut self,
-        request: Request,
-        work: impl AsyncFnOnce(&Transaction<'_>) -> tenure::Result<T>,
-    ) -> Outcome<Value> {
-        json_of(&self.call(request, work).await?)
     }
 
     /// Runs one call in the database. It is committed even when it refuses: a refusal may carry what it decided, such as the
@@ -130,12 +220,15 @@ impl Session {
             client,
             tenant,
             principal,
+            every_tenant,
         } = &mut self.way
         else {
             return Err(remote::not_over_http("This", "It works on the database itself."));
         };
         let transaction = client.transaction().await.map_err(tenure::Error::from)?;
-        if let Some(tenant) = tenant {
+        if *every_tenant {
+            store::for_every_tenant(&transaction).await?;
+        } else if let Some(tenant) = tenant {
             store::as_tenant(&transaction, tenant, None).await?;
         }
         if let Some(principal) = principal {
@@ -154,8 +247,8 @@ impl Session {
 
     /// What time it is by the only clock that counts.
     pub(crate) async fn now(&mut self) -> Outcome<jiff::Timestamp> {
-        let now = self.call(remote::now(), async |tx| store::now(tx).await).await?;
-        jiff::Timestamp::from_microsecond(now.micros()).map_err(|error| {
+        let (clock, _) = self.perform(&Now {}).await?;
+        jiff::Timestamp::from_microsecond(clock.now.micros()).map_err(|error| {
             refuse(
                 codes::DATABASE_ERROR,
                 "The database's clock is beyond reason.",
@@ -171,7 +264,11 @@ impl Session {
             return Ok(());
         };
         let name = name.clone();
-        let seen = self.sql(async |tx| store::tenants::tenant_list(tx).await).await?;
+        let list = TenantList {
+            cursor: None,
+            limit: ROWS_MAX,
+        };
+        let seen = self.all_in(Scope::Session, list).await?;
         if seen.iter().any(|tenant| tenant.name == name) {
             return Ok(());
         }

@@ -1,9 +1,9 @@
 //! Two people for `tenure dev`: one who asks and one who allows, so that a single person can try a plan with four eyes kept.
 
-use serde_json::json;
-use tenure::store::principals::{principal_create, principal_list, principal_set};
+use tenure::operations::Perform;
+use tenure_api::principals::{PrincipalChanges, PrincipalCreate, PrincipalKind, PrincipalList, PrincipalSet};
 
-use crate::connect::Session;
+use crate::connect::{ROWS_MAX, Scope, Session};
 use crate::errors::Outcome;
 
 /// Who submits plans.
@@ -13,17 +13,33 @@ pub(super) const APPROVER: &str = "bob";
 /// Up to which level: the highest there is.
 const APPROVER_LEVEL: i32 = 3;
 
-/// Registers those who are not there yet; whoever has changed them meant it.
+/// Registers those that are not there yet; one that was changed stays as it is.
 pub(super) async fn register(session: &mut Session) -> Outcome {
+    let list = PrincipalList {
+        cursor: None,
+        limit: ROWS_MAX,
+    };
+    let known = session.all_in(Scope::Session, list).await?;
+    let is_known = |name: &str| known.iter().any(|principal| principal.name == name);
+    let human = |name: &str| PrincipalCreate {
+        name: name.to_owned(),
+        kind: PrincipalKind::Human,
+        email: None,
+    };
     let work = session.transaction(async |tx| {
-        let known = principal_list(tx).await?;
-        let is_known = |name: &str| known.iter().any(|principal| principal.name == name);
         if !is_known(REQUESTER) {
-            principal_create(tx, REQUESTER, "human", None).await?;
+            human(REQUESTER).perform(tx).await?;
         }
         if !is_known(APPROVER) {
-            principal_create(tx, APPROVER, "human", None).await?;
-            principal_set(tx, APPROVER, &json!({"approver_level": APPROVER_LEVEL})).await?;
+            human(APPROVER).perform(tx).await?;
+            let approver = PrincipalSet {
+                name: APPROVER.to_owned(),
+                spec: PrincipalChanges {
+                    approver_level: Some(Some(APPROVER_LEVEL)),
+                    ..PrincipalChanges::default()
+                },
+            };
+            approver.perform(tx).await?;
         }
         Ok(())
     });

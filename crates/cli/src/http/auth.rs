@@ -11,7 +11,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use percent_encoding::percent_decode;
 use tenure::store::principals;
-use tenure_core::api_key::{ApiKey, RANDOM_BYTES};
+use tenure_core::api_key::ApiKey;
 use tenure_core::{codes, limits, names};
 use uuid::Uuid;
 
@@ -292,13 +292,6 @@ fn network(address: IpAddr) -> IpAddr {
             IpAddr::from([a, b, c, d, 0, 0, 0, 0])
         }
     }
-}
-
-/// A new key.
-pub(crate) fn random_key() -> ApiKey {
-    let mut random = [0; RANDOM_BYTES];
-    rand::fill(&mut random);
-    ApiKey::new(random)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -14,8 +13,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 use tenure_core::names::nearest;
 use tenure_core::{codes, json};
 use uuid::Uuid;
@@ -37,27 +37,79 @@ impl<T: DeserializeOwned> FromRequest<Arc<Server>> for Strict<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, server: &Arc<Server>) -> Result<Strict<T>, Problem> {
-        if !is_json(request.headers()) {
-            return Err(Problem::new(
-                codes::MEDIA_TYPE_UNSUPPORTED,
-                "The body is not said to be JSON.",
-                "This call takes a JSON object.",
-                "Send it with the header Content-Type: application/json.",
-            ));
-        }
-        let reserved = request.extensions().get::<Reserved>().cloned().unwrap_or_default();
-        let keyed = request.extensions().get::<Arc<Keyed>>().cloned();
-        let bytes = read(request.into_body(), server, &reserved).await?;
-        server.room.for_values(cost(&bytes)?, &reserved).await?;
-        if let Some(keyed) = keyed {
-            keyed.note_body(&bytes);
-        }
+        let bytes = json_bytes(request, server).await?;
         let mut reader = serde_json::Deserializer::from_slice(&bytes);
         let read = serde_path_to_error::deserialize(&mut reader);
-        let value = read.map_err(|error| wrong(&error.path().to_string(), error.inner(), "The body"))?;
-        reader.end().map_err(|error| wrong(".", &error, "The body"))?;
+        let value = read.map_err(|error| wrong(&error.path().to_string(), &error.inner().to_string(), "The body"))?;
+        reader
+            .end()
+            .map_err(|error| wrong(".", &error.to_string(), "The body"))?;
         let Object(value) = value;
         Ok(Strict(value))
+    }
+}
+
+/// The bytes of a JSON body, within the limits of the server.
+async fn json_bytes(request: Request, server: &Arc<Server>) -> Result<Vec<u8>, Problem> {
+    if !is_json(request.headers()) {
+        return Err(Problem::new(
+            codes::MEDIA_TYPE_UNSUPPORTED,
+            "The body is not said to be JSON.",
+            "This call takes a JSON object.",
+            "Send it with the header Content-Type: application/json.",
+        ));
+    }
+    let reserved = request.extensions().get::<Reserved>().cloned().unwrap_or_default();
+    let keyed = request.extensions().get::<Arc<Keyed>>().cloned();
+    let bytes = read(request.into_body(), server, &reserved).await?;
+    server.room.for_values(cost(&bytes)?, &reserved).await?;
+    if let Some(keyed) = keyed {
+        keyed.note_body(&bytes);
+    }
+    Ok(bytes)
+}
+
+/// The members of a JSON body, and its text. A request without a body has none.
+pub(super) async fn members(request: Request, server: &Arc<Server>) -> Result<(Map<String, Value>, Vec<u8>), Problem> {
+    if request.body().is_end_stream() && !request.headers().contains_key(header::CONTENT_TYPE) {
+        return Ok((Map::new(), Vec::new()));
+    }
+    let bytes = json_bytes(request, server).await?;
+    if bytes.is_empty() {
+        return Ok((Map::new(), Vec::new()));
+    }
+    let read: Result<Members, _> = json::parse_bytes(&bytes);
+    read.map(|Members(members)| (members, bytes))
+        .map_err(|error| wrong(".", &error.to_string(), "The body"))
+}
+
+/// The members of a JSON object, each of them once.
+struct Members(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members, D::Error> {
+        struct Once;
+
+        impl<'de> Visitor<'de> for Once {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut given: A) -> Result<Members, A::Error> {
+                let mut members = Map::new();
+                while let Some((name, value)) = given.next_entry::<String, Value>()? {
+                    if members.contains_key(&name) {
+                        return Err(de::Error::custom(format!("duplicate field `{name}`")));
+                    }
+                    members.insert(name, value);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Once)
     }
 }
 
@@ -85,27 +137,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// The part of a URL after the question mark.
-pub(super) struct Query<T>(pub(super) T);
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query<T>, Problem> {
-        let query = parts.uri.query().unwrap_or_default();
-        let reader = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
-        match serde_path_to_error::deserialize(reader) {
-            Ok(value) => Ok(Query(value)),
-            Err(error) => Err(wrong(&error.path().to_string(), error.inner(), "The query")),
-        }
-    }
-}
-
-/// A request that takes no parameters: one that is sent nevertheless is refused.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NoQuery {}
-
 /// The id in a path.
 pub(super) struct Id(pub(super) Uuid);
 
@@ -125,40 +156,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
             )
         })
     }
-}
-
-/// The name in a path.
-pub(super) struct Name(pub(super) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for Name {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Problem> {
-        let found = Path::<String>::from_request_parts(parts, state).await;
-        found.map(|Path(name)| Name(name)).map_err(|error| no_name(&error))
-    }
-}
-
-/// Two names in a path.
-pub(super) struct Names(pub(super) String, pub(super) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for Names {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Names, Problem> {
-        let found = Path::<(String, String)>::from_request_parts(parts, state).await;
-        let names = found.map(|Path((first, second))| Names(first, second));
-        names.map_err(|error| no_name(&error))
-    }
-}
-
-fn no_name(error: &PathRejection) -> Problem {
-    Problem::new(
-        codes::REQUEST_INVALID,
-        "The path holds no name.",
-        error.body_text(),
-        "Names are UTF-8, with percent signs where a URL needs them.",
-    )
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -275,7 +272,7 @@ async fn collect(mut body: Body, expected: usize, bytes_max: usize) -> Result<Ve
 /// What the values of a text of JSON take in memory, roughly: many small ones take far more than their text. Refuses names
 /// that serde_json would read as something else than a name: what they hold is not counted here.
 fn cost(json: &[u8]) -> Result<usize, Problem> {
-    json::check(json).map_err(|error| wrong(".", &error, "The body"))?;
+    json::check(json).map_err(|error| wrong(".", &error.to_string(), "The body"))?;
     let (mut values, mut in_text, mut escaped) = (1, false, false);
     for byte in json {
         match (in_text, byte) {
@@ -298,16 +295,16 @@ fn cost(json: &[u8]) -> Result<usize, Problem> {
 }
 
 /// Tells what is wrong with the input, and where.
-fn wrong(path: &str, error: &dyn std::error::Error, of: &str) -> Problem {
-    let text = error.to_string();
+pub(super) fn wrong(path: &str, text: &str, of: &str) -> Problem {
     let place = if path == "." || path.is_empty() {
         String::new()
     } else {
         format!(" at {path}")
     };
-    let next = match unknown(&text) {
+    let next = match unknown(text) {
         Some((name, known)) => match nearest(&name, known.iter().map(String::as_str)) {
             Some(near) => format!("Did you mean {near}?"),
+            None if known.is_empty() => "Leave it out.".to_owned(),
             None => format!("Known here: {}.", known.join(", ")),
         },
         None => "Correct the request and send it again; /openapi.json says what this call takes.".to_owned(),

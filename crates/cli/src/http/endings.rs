@@ -5,24 +5,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Json;
-use axum::extract::State;
-use serde::Deserialize;
-use serde_json::Value;
+use axum::extract::{Request, State};
+use tenure::operations::Perform;
 use tenure::store::executions::execution_ended;
 use tenure::store::{for_every_tenant, jobs};
 use tenure::{Pool, Result};
+use tenure_api::jobs::{JobDetails, JobShow};
 use tenure_core::limits;
 use tokio::sync::Notify;
-use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::Server;
 use super::auth::Caller;
-use super::body::{Id, Query};
-use super::problem::{Body, Problem};
-use super::waits;
+use super::mount::ByHand;
+use super::problem::Problem;
+use super::{Server, mount, waits};
 
 /// How often is looked, while anybody waits.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -30,49 +26,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// More do not wait: they are answered at once.
 const WAITERS_MAX: usize = 10_000;
-/// The states that nothing but an operator or retention changes.
-const AT_REST: &[&str] = &["succeeded", "failed", "cancelled", "dead_letter", "cleaned"];
 
-pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
-    OpenApiRouter::new().routes(routes!(job_show))
+pub(super) fn routes() -> ByHand {
+    ByHand::default().with::<JobShow, _, _>(job_show)
 }
 
-/// Whether to wait.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ShowQuery {
-    /// Wait for its end, so long at most: up to 40 seconds.
-    #[param(minimum = 0, maximum = 40)]
-    wait_seconds: Option<u64>,
-}
-
-/// Show all about a job, at once or when it has ended
-///
-/// With `wait_seconds` the answer comes when the job has ended, or when the time is up: its `state` tells which.
-#[utoipa::path(
-    get, path = "/v1/jobs/{job_id}", tag = "jobs", params(("job_id" = Uuid, Path), ShowQuery),
-    responses((status = 200, body = Object), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
-)]
+/// Shows a job, at once or when it has ended.
 async fn job_show(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    Id(job_id): Id,
-    Query(query): Query<ShowQuery>,
-) -> Result<Json<Value>, Problem> {
-    let until = waits::until(query.wait_seconds)?;
+    request: Request,
+) -> Result<Json<JobDetails>, Problem> {
+    let operation: JobShow = mount::read(&server, request).await?;
+    let until = waits::until(operation.wait_seconds)?;
     let mut key = server.key_ends.watch(caller.key_id);
-    let look = async || {
-        let shown = server.call(&caller, "job_show", async |client| jobs::show(client, job_id).await);
-        shown.await
-    };
     loop {
-        // In line before the look: what ends after it is told.
+        // Register before the look: an end after it is notified.
         let waits = Instant::now() < until && !key.has_ended();
-        let place = waits.then(|| server.endings.join(job_id)).flatten();
-        let shown = look().await?;
-        let ended = shown["state"].as_str().is_some_and(|state| AT_REST.contains(&state));
-        let Some(place) = place.filter(|_| !ended) else {
+        let place = waits.then(|| server.endings.join(operation.job_id)).flatten();
+        let shown = server.call(&caller, "job_show", async |client| operation.perform(client).await);
+        let shown = shown.await?;
+        let Some(place) = place.filter(|_| !shown.state.is_at_rest()) else {
             return Ok(Json(shown));
         };
         // Whether the key is still valid, and sees the job, is asked again at the end.

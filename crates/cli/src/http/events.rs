@@ -4,110 +4,81 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::{Body as Answer, Bytes};
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
-use tenure::store::events::{self, Event, EventFilter};
+use serde_json::{Value, json};
+use tenure::operations::Perform;
+use tenure::store::events;
+use tenure_api::events::{Event, EventList};
+use tenure_api::{Operation, Page};
 use tenure_core::codes;
 use tokio::time::Instant;
 use tokio::time::error::Elapsed;
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::Server;
 use super::auth::Caller;
-use super::body::Query;
 use super::key_ends::Watched;
 use super::live::{FOLLOWERS_MAX, Follower, Next, Told};
-use super::problem::{Body, Problem};
+use super::mount::{ByHand, answered, read};
+use super::problem::Problem;
+
+/// The header of server-sent events by which a client continues.
+const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Something is sent at least this often, so that nothing between cuts the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How long a client waits before it comes back, if it is cut off.
 const RETRY_MILLIS: u32 = 2000;
-/// Events that are read at once for somebody who has fallen behind.
+/// Events that are read at once for a client that has fallen behind.
 const BEHIND_PAGE: i32 = 20;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
-    OpenApiRouter::new().routes(routes!(event_list))
+pub(super) fn routes() -> ByHand {
+    ByHand::default().with::<EventList, _, _>(event_list)
 }
 
-/// Which events to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ListQuery {
-    /// Where the page before ended: its `next`.
-    after: Option<String>,
-    /// At most so many.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<i32>,
-    /// Only those of this kind, or of this domain (`job.*`).
-    kind: Option<String>,
-    /// Only those about this.
-    subject: Option<String>,
-    /// The last of them instead of the first, still oldest first.
-    newest: Option<bool>,
-}
-
-/// Events, oldest first.
-#[derive(Debug, Serialize, ToSchema)]
-struct EventPage {
-    /// The events.
-    events: Vec<Event>,
-    /// Where to go on, now or later: none of those that come is passed over.
-    next: Option<String>,
-}
-
-/// List events, oldest first, or follow them
-///
-/// With `Accept: text/event-stream` the answer does not end: it goes on with each event as it happens, beginning with what comes
-/// after `after` or the header `Last-Event-ID`, or with what happens from now on. The id of each is its cursor.
-#[utoipa::path(
-    get, path = "/v1/events", tag = "events",
-    params(ListQuery, ("last-event-id" = Option<String>, Header, description = "Where a client that follows was cut off.")),
-    responses(
-        (status = 200, description = "A page, or a stream of server-sent events", content((EventPage = "application/json"), (String = "text/event-stream"))),
-        (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")
-    )
-)]
-async fn event_list(
-    State(server): State<Arc<Server>>,
-    caller: Caller,
-    headers: HeaderMap,
-    Query(query): Query<ListQuery>,
-) -> Result<Response, Problem> {
-    let mut filter = EventFilter {
-        after: query.after,
-        limit: query.limit,
-        kind: query.kind,
-        subject: query.subject,
-        newest: query.newest.unwrap_or_default(),
-    };
-    let named = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    if named(header::ACCEPT).is_some_and(|accept| accept.contains("text/event-stream")) {
-        if let Some(cursor) = named(header::HeaderName::from_static("last-event-id")).filter(|it| !it.is_empty()) {
-            filter.after = Some(cursor.to_owned());
-        }
-        return follow(server, caller, filter).await;
+/// Adds to the description what the operation does not know: the stream, and the header that continues it.
+pub(super) fn describe(document: &mut Value) {
+    let operation = &mut document["paths"][EventList::ROUTE.path]["get"];
+    operation["responses"]["200"]["content"]["text/event-stream"] = json!({"schema": {"type": "string"}});
+    if let Some(parameters) = operation["parameters"].as_array_mut() {
+        parameters.push(json!({
+            "name": LAST_EVENT_ID,
+            "in": "header",
+            "description": "The last event that a client which follows has seen.",
+            "schema": {"type": ["string", "null"]},
+        }));
     }
-    let found = server.call(&caller, "event_list", async |client| {
-        events::event_list(client, &filter).await
-    });
-    let events = found.await?;
-    let next = events.last().map(|event| event.cursor.clone()).or(filter.after);
-    Ok(Json(EventPage { events, next }).into_response())
 }
 
-/// Somebody who follows.
+async fn event_list(State(server): State<Arc<Server>>, caller: Caller, request: Request) -> Result<Response, Problem> {
+    let follows = named(&request, "accept").is_some_and(|accept| accept.contains("text/event-stream"));
+    let last = named(&request, LAST_EVENT_ID);
+    let mut list: EventList = read(&server, request).await?;
+    if follows {
+        list.after = last.or(list.after);
+        return follow(server, caller, list).await;
+    }
+    answered::<EventList>(&page(&server, &caller, &list).await?)
+}
+
+/// A header that is a text.
+fn named(request: &Request, name: &str) -> Option<String> {
+    let value = request.headers().get(name)?.to_str().ok()?;
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+async fn page(server: &Server, caller: &Caller, list: &EventList) -> Result<Page<Event>, Problem> {
+    let found = server.call(caller, EventList::FUNCTION, async |client| list.perform(client).await);
+    found.await
+}
+
+/// A client that follows the stream.
 struct Following {
     server: Arc<Server>,
     caller: Caller,
-    filter: EventFilter,
+    list: EventList,
     follower: Follower,
     /// What is to be sent, oldest last.
     waiting: Vec<Arc<Told>>,
@@ -115,38 +86,40 @@ struct Following {
     begun: bool,
 }
 
-async fn follow(server: Arc<Server>, caller: Caller, mut filter: EventFilter) -> Result<Response, Problem> {
-    filter.limit = Some(BEHIND_PAGE);
-    let cursor = filter.after.take();
-    if let Some(cursor) = &cursor {
+async fn follow(server: Arc<Server>, caller: Caller, mut list: EventList) -> Result<Response, Problem> {
+    if list.cursor.is_some() {
+        return Err(Problem::new(
+            codes::REQUEST_INVALID,
+            "A stream takes no cursor of a page.",
+            "It begins after an event.",
+            "Send the cursor of the last event as after, or as the header Last-Event-ID.",
+        ));
+    }
+    list.limit = BEHIND_PAGE;
+    let cursor = list.after.take();
+    if cursor.is_some() {
         // Refuses what is no cursor, before anything is sent.
-        let from = EventFilter {
-            after: Some(cursor.clone()),
-            limit: Some(1),
-            ..EventFilter::default()
+        let from = EventList {
+            after: cursor.clone(),
+            limit: 1,
+            ..EventList::default()
         };
-        let seen = server.call(&caller, "event_list", async |client| {
-            events::event_list(client, &from).await
-        });
-        seen.await?;
+        page(&server, &caller, &from).await?;
     }
     // Before the key is checked for the last time: what ends after that is heard.
     let key = server.key_ends.watch(caller.key_id);
     let end = server.call(&caller, "event_end", async |client| events::event_end(client).await);
     let end = end.await?;
-    filter.kind = filter.kind.filter(|kind| kind != "*");
-    if let (Some(kind), Some(end)) = (&filter.kind, &end) {
+    list.kind = list.kind.filter(|kind| kind != "*");
+    if let (Some(kind), Some(end)) = (&list.kind, &end) {
         // Refuses a kind that no event has, and looks through none: all that is listed lies before this cursor.
-        let from = EventFilter {
+        let from = EventList {
             after: Some(end.cursor.clone()),
             kind: Some(kind.clone()),
-            limit: Some(1),
-            ..EventFilter::default()
+            limit: 1,
+            ..EventList::default()
         };
-        let seen = server.call(&caller, "event_list", async |client| {
-            events::event_list(client, &from).await
-        });
-        seen.await?;
+        page(&server, &caller, &from).await?;
     }
     let follower = end.and_then(|end| server.live.follow(&server.services, end, cursor));
     let Some(follower) = follower else {
@@ -160,7 +133,7 @@ async fn follow(server: Arc<Server>, caller: Caller, mut filter: EventFilter) ->
     let following = Following {
         server,
         caller,
-        filter,
+        list,
         follower,
         waiting: Vec::new(),
         key,
@@ -206,20 +179,13 @@ impl Following {
                         .collect();
                 }
                 Next::Earlier(from) => {
-                    self.filter.after = Some(self.follower.cursor.clone());
-                    let filter = &self.filter;
-                    let page = self.server.call(&self.caller, "event_list", async |client| {
-                        events::event_list(client, filter).await
-                    });
-                    match page.await {
-                        Ok(events) if events.is_empty() => self.follower.cursor = from,
-                        Ok(events) => {
-                            self.passed(events.last());
-                            self.waiting = events
-                                .into_iter()
-                                .rev()
-                                .map(|event| Arc::new(Told::new(event)))
-                                .collect();
+                    self.list.after = Some(self.follower.cursor.clone());
+                    match page(&self.server, &self.caller, &self.list).await {
+                        Ok(page) if page.items.is_empty() => self.follower.cursor = from,
+                        Ok(page) => {
+                            self.passed(page.items.last());
+                            let events = page.items.into_iter().rev();
+                            self.waiting = events.map(|event| Arc::new(Told::new(event))).collect();
                         }
                         Err(problem) if problem.is_final() => return None,
                         Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
@@ -252,7 +218,7 @@ impl Following {
     fn is_asked_for(&self, event: &Event) -> bool {
         let domain = || event.kind.split('.').next().unwrap_or_default();
         let of_kind = |kind: &String| *kind == event.kind || kind.strip_suffix(".*").is_some_and(|it| it == domain());
-        self.filter.kind.as_ref().is_none_or(of_kind)
-            && (self.filter.subject.is_none() || self.filter.subject == event.subject)
+        self.list.kind.as_ref().is_none_or(of_kind)
+            && (self.list.subject.is_none() || self.list.subject == event.subject)
     }
 }

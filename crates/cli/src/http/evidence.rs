@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use tenure::store::evidence::{self, EvidenceKey};
+use tenure::store::evidence;
 use tenure_core::codes;
 use tenure_core::evidence::{SecretKey, sign};
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -20,9 +17,7 @@ use super::body::Id;
 use super::problem::{Body, Problem};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
-    OpenApiRouter::new()
-        .routes(routes!(execution_evidence))
-        .routes(routes!(evidence_key_list))
+    OpenApiRouter::new().routes(routes!(execution_evidence))
 }
 
 /// Get the signed evidence of an execution, as a file
@@ -69,23 +64,4 @@ async fn signing_key(server: &Server) -> Result<Arc<SecretKey>, Problem> {
     let key = server.evidence_key.signing_key(&transaction).await?;
     transaction.commit().await.map_err(tenure::Error::from)?;
     Ok(key)
-}
-
-/// The keys.
-#[derive(Debug, Serialize, ToSchema)]
-struct EvidenceKeys {
-    /// The newest first.
-    keys: Vec<EvidenceKey>,
-}
-
-/// List the keys that sign evidence, and those that did
-#[utoipa::path(
-    get, path = "/v1/evidence-keys", tag = "evidence",
-    responses((status = 200, body = EvidenceKeys), (status = "default", description = "Refused", body = Body, content_type = "application/problem+json"))
-)]
-async fn evidence_key_list(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<EvidenceKeys>, Problem> {
-    let keys = server.call(&caller, "evidence_key_list", async |client| {
-        evidence::evidence_key_list(client).await
-    });
-    Ok(Json(EvidenceKeys { keys: keys.await? }))
 }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tenure::store::as_tenant;
-use tenure::store::events::{self, Event, EventFilter, StreamEnd};
-use tenure::{Pool, Result};
+use tenure::store::events::StreamEnd;
+use tenure::{Pool, Result, operations};
+use tenure_api::events::{Event, EventList};
 use tokio::sync::watch;
 
 /// How soon a stream is looked at again where something happened, ...
@@ -248,14 +249,14 @@ async fn page(pool: &Pool, tenant: &str, after: String) -> Result<Vec<Event>> {
     let mut connection = pool.get().await?;
     let transaction = connection.transaction().await?;
     as_tenant(&transaction, tenant, None).await?;
-    let filter = EventFilter {
+    let list = EventList {
         after: Some(after),
-        limit: Some(PAGE),
-        ..EventFilter::default()
+        limit: PAGE,
+        ..EventList::default()
     };
-    let events = events::event_list(&transaction, &filter).await?;
+    let page = operations::call(&transaction, &list).await?;
     transaction.commit().await?;
-    Ok(events)
+    Ok(page.items)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

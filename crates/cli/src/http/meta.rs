@@ -7,24 +7,19 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::Value;
-use tenure::store::{self, Timestamp, health};
 use tenure_core::codes;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Server;
-use super::auth::Caller;
 use super::problem::{Body, Problem};
-use crate::cli::{PLAN_SCHEMA, error_page, zones_shown};
+use crate::cli::{PLAN_SCHEMA, error_page};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(healthz))
         .routes(routes!(readyz))
-        .routes(routes!(health_of_the_queue))
-        .routes(routes!(now))
         .routes(routes!(explained))
         .routes(routes!(plan_schema))
 }
@@ -51,36 +46,6 @@ async fn readyz(State(server): State<Arc<Server>>) -> Result<Json<Status>, Probl
     let connection = server.health.get().await?;
     tenure::migrate::check(&*connection).await?.accept()?;
     Ok(Json(Status { status: "ok" }))
-}
-
-/// What waits, runs, failed and is late, in numbers.
-#[utoipa::path(
-    get, path = "/v1/health", tag = "server",
-    responses((status = 200, body = Object), (status = "default", body = Body, content_type = "application/problem+json"))
-)]
-async fn health_of_the_queue(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<Value>, Problem> {
-    let found = server.call(&caller, "health", async |client| health::health(client).await);
-    let mut found = found.await?;
-    found["zones"] = zones_shown().into();
-    Ok(Json(found))
-}
-
-/// The time of the database.
-#[derive(Debug, Serialize, ToSchema)]
-struct Clock {
-    /// By this clock jobs are due, and leases end.
-    #[schema(value_type = String, format = DateTime)]
-    now: Timestamp,
-}
-
-/// What time it is by the only clock that counts.
-#[utoipa::path(
-    get, path = "/v1/now", tag = "server",
-    responses((status = 200, body = Clock), (status = "default", body = Body, content_type = "application/problem+json"))
-)]
-async fn now(State(server): State<Arc<Server>>, caller: Caller) -> Result<Json<Clock>, Problem> {
-    let now = server.call(&caller, "now", async |client| store::now(client).await);
-    Ok(Json(Clock { now: now.await? }))
 }
 
 /// What a code of a refusal means.

@@ -2,43 +2,29 @@
 //! any number of them run side by side.
 
 mod act;
-mod actions;
-mod anchors;
 mod answer_headers;
-mod approvals;
 mod auth;
 mod body;
 mod bounds;
 mod claims;
-mod dead_letters;
 mod docs;
 mod endings;
 mod events;
 mod evidence;
 mod executions;
-mod governance_changes;
 mod jobs;
 mod key_ends;
-mod kinds;
 mod listen;
 mod live;
-mod locks;
-mod logins;
 mod meta;
 pub(crate) mod metrics;
+mod mount;
 mod observed;
-mod operate;
-mod principals;
 mod problem;
 mod request_log;
 mod requests;
-mod schedules;
-mod services;
-mod settings;
 mod shares;
 mod subscriptions;
-mod target_types;
-mod timeout_policies;
 mod times;
 mod waiting;
 mod waits;
@@ -51,6 +37,7 @@ use axum::Router;
 use axum::http::HeaderValue;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
+use serde_json::Value;
 use tenure::Pool;
 use tenure::evidence::KeySource;
 use tenure::pool::PoolOptions;
@@ -64,7 +51,6 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
 use self::auth::Keys;
-pub(crate) use self::auth::random_key;
 use self::bounds::Room;
 use self::endings::{Endings, Of};
 use self::key_ends::KeyEnds;
@@ -235,41 +221,35 @@ impl Server {
 }
 
 /// All routes, and their description.
-fn routes() -> (Router<Arc<Server>>, utoipa::openapi::OpenApi) {
+fn routes() -> (Router<Arc<Server>>, Value) {
     let (router, mut document) = OpenApiRouter::with_openapi(Description::openapi())
-        .merge(jobs::routes())
-        .merge(endings::routes())
-        .merge(operate::routes())
-        .merge(claims::routes())
-        .merge(work::routes())
-        .merge(dead_letters::routes())
-        .merge(events::routes())
-        .merge(subscriptions::routes())
-        .merge(schedules::routes())
         .merge(evidence::routes())
-        .merge(anchors::routes())
-        .merge(executions::routes())
-        .merge(approvals::routes())
-        .merge(actions::routes())
-        .merge(target_types::routes())
-        .merge(governance_changes::routes())
-        .merge(locks::routes())
-        .merge(timeout_policies::routes())
-        .merge(kinds::routes())
-        .merge(settings::routes())
-        .merge(principals::routes())
-        .merge(logins::routes())
-        .merge(services::routes())
         .merge(meta::routes())
         .merge(metrics::routes())
         .split_for_parts();
     requests::describe(&mut document);
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    let router = router.merge(mount::routes(&document, by_hand()));
+    mount::describe(&mut document);
+    events::describe(&mut document);
     (router, document)
+}
+
+/// The handlers of operations that wait or must be quick.
+fn by_hand() -> mount::ByHand {
+    mount::ByHand::default()
+        .merge(jobs::routes())
+        .merge(endings::routes())
+        .merge(claims::routes())
+        .merge(work::routes())
+        .merge(events::routes())
+        .merge(executions::routes())
+        .merge(subscriptions::routes())
 }
 
 /// The description of the API, as JSON.
 pub(crate) fn description() -> String {
-    routes().1.to_pretty_json().unwrap_or_default()
+    format!("{:#}", routes().1)
 }
 
 /// The whole application.

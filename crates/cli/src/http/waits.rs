@@ -2,12 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use tenure_api::request::WAIT_SECONDS_MAX;
 use tenure_core::codes;
 
 use super::problem::Problem;
-
-/// The largest `wait_seconds`: below the time after which proxies cut a silent connection.
-pub(super) const WAIT_SECONDS_MAX: u64 = 40;
 
 /// Until when a request waits that asks for this many seconds; now, if it does not ask to wait.
 pub(super) fn until(wait_seconds: Option<u64>) -> Result<Instant, Problem> {

@@ -72,6 +72,7 @@ fn arrangement(terminal_width: Option<u16>) -> ContentArrangement {
 /// A word broken over two lines can be neither read nor copied: only free text is, and never to a trickle.
 fn keep_whole(table: &mut Table, index: usize, field: &str) {
     const FREE_TEXT: &[&str] = &[
+        "comment",
         "data",
         "description",
         "detail",
@@ -82,6 +83,7 @@ fn keep_whole(table: &mut Table, index: usize, field: &str) {
         "next",
         "note",
         "payload",
+        "purpose",
         "reason",
         "summary",
     ];

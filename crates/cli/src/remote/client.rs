@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tenure_api::request::encoded;
 use tenure_core::api_key::ApiKey;
 use tenure_core::{Refusal, codes, json};
 use ureq::http::{HeaderValue, Uri, header};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig};
 
 use super::Request;
-use super::request::encoded;
 use super::trouble::{self, Trouble};
 use crate::errors::{Outcome, refuse};
 use crate::output::Output;
@@ -194,6 +194,18 @@ impl Remote {
             Ok(answer) => Ok(self.read(&answer, &request)?),
             Err(trouble) => Err(trouble.refusal.into()),
         }
+    }
+
+    /// Acts for all tenants from now on.
+    pub(crate) fn for_every_tenant(&mut self) {
+        self.target.tenant = Some("*".to_owned());
+    }
+
+    /// The answer as its type.
+    pub(crate) fn typed<T: DeserializeOwned>(&self, whole: &Value) -> Outcome<T> {
+        let read = serde_path_to_error::deserialize(whole);
+        Ok(read
+            .map_err(|error| trouble::not_tenure(&self.target.url, &format!("Its answer cannot be read: {error}.")))?)
     }
 
     /// One try, on a thread that may wait.

@@ -1,4 +1,4 @@
-//! Evidence and its keys.
+//! Evidence.
 
 use uuid::Uuid;
 
@@ -7,8 +7,4 @@ use super::Request;
 /// The answer is the whole file.
 pub(crate) fn execution_evidence(execution_id: Uuid) -> Request {
     Request::get(&["executions", &execution_id.to_string(), "evidence"])
-}
-
-pub(crate) fn evidence_key_list() -> Request {
-    Request::get(&["evidence-keys"]).part("/keys")
 }

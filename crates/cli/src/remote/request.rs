@@ -1,13 +1,10 @@
 //! One call of the API.
 
-use std::fmt::Display;
 use std::time::Duration;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
-
-/// How long a server keeps somebody waiting at most.
-pub(super) const WAIT_SECONDS_MAX: u64 = 40;
+use tenure_api::Operation;
+use tenure_api::request::encoded;
 
 /// What to ask, and which part of the answer is meant.
 #[derive(Debug, Clone)]
@@ -31,20 +28,14 @@ impl Request {
         Request::new("GET", segments, None)
     }
 
-    pub(super) fn post(segments: &[&str], body: Value) -> Request {
-        Request::new("POST", segments, Some(body))
-    }
-
-    pub(super) fn put(segments: &[&str], body: Value) -> Request {
-        Request::new("PUT", segments, Some(body))
-    }
-
-    pub(super) fn patch(segments: &[&str], body: Value) -> Request {
-        Request::new("PATCH", segments, Some(body))
-    }
-
-    pub(super) fn delete(segments: &[&str]) -> Request {
-        Request::new("DELETE", segments, None)
+    /// The request for an operation.
+    pub(crate) fn of<O: Operation>(operation: &O) -> Request {
+        let written = tenure_api::request::write(operation);
+        Request {
+            path: written.path,
+            wait: tenure_api::request::wait_of(operation),
+            ..Request::new(written.method, &[], written.body)
+        }
     }
 
     fn new(method: &'static str, segments: &[&str], body: Option<Value>) -> Request {
@@ -58,22 +49,6 @@ impl Request {
             idempotency_key: None,
             wait: Duration::ZERO,
         }
-    }
-
-    /// Asks for this only, if it is given.
-    pub(super) fn with(mut self, name: &str, value: Option<impl Display>) -> Request {
-        if let Some(value) = value {
-            let separator = if self.path.contains('?') { '&' } else { '?' };
-            self.path
-                .push_str(&format!("{separator}{name}={}", encoded(&value.to_string())));
-        }
-        self
-    }
-
-    /// Only this part of the answer is meant; one that is not there is null.
-    pub(super) fn part(mut self, pointer: &'static str) -> Request {
-        self.part = pointer;
-        self
     }
 
     /// For the installation, if that is meant.
@@ -100,37 +75,28 @@ impl Request {
     }
 }
 
-/// All but letters, digits and the four signs that mean nothing anywhere.
-const SPECIAL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-').remove(b'~');
-
-/// Fit for one segment of a path, one value of a query, or a header.
-pub(super) fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, SPECIAL).to_string()
-}
-
 #[cfg(test)]
 mod tests {
+    use tenure_api::kinds::{KindPause, KindShow};
+
     use super::*;
 
     #[test]
     fn a_change_is_sent_with_a_key_of_its_own_and_a_read_with_none() {
         let key = |request: &Request| request.clone().keyed().idempotency_key;
-        let post = Request::post(&["jobs"], Value::Null);
+        let pause: KindPause = serde_json::from_value(serde_json::json!({"kind": "a/b?c d"})).expect("a pause");
+        let pause = Request::of(&pause);
         assert_ne!(
-            key(&post).expect("a key"),
-            key(&post).expect("a key"),
+            key(&pause).expect("a key"),
+            key(&pause).expect("a key"),
             "each time it is sent"
         );
-        assert!(key(&Request::delete(&["kinds"])).is_some());
-        assert_eq!(key(&Request::get(&["jobs"])), None);
-    }
-
-    #[test]
-    fn a_name_stays_one_segment_whatever_is_in_it() {
-        let request = Request::get(&["kinds", "a/b?c d"])
-            .with("q", Some("x&y"))
-            .with("n", None::<i32>);
-        assert_eq!(request.path, "/v1/kinds/a%2Fb%3Fc%20d?q=x%26y");
-        assert_eq!(request.with("m", Some(7)).path, "/v1/kinds/a%2Fb%3Fc%20d?q=x%26y&m=7");
+        let show: KindShow = serde_json::from_value(serde_json::json!({"kind": "a/b?c d"})).expect("a look");
+        let show = Request::of(&show);
+        assert_eq!(key(&show), None);
+        assert_eq!(
+            show.path, "/v1/kinds/a%2Fb%3Fc%20d",
+            "a name stays one segment whatever is in it"
+        );
     }
 }

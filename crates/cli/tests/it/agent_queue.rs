@@ -147,7 +147,7 @@ async fn an_agent_claims_the_best_job_of_its_types_beats_and_completes_it() {
         ("state=succeeded&limit=1", json!([high])),
     ] {
         let page = queue.api.get(&queue.user, &format!("/v1/jobs?{query}"));
-        let ids: Vec<&Value> = page["jobs"]
+        let ids: Vec<&Value> = page["items"]
             .as_array()
             .expect("jobs")
             .iter()

@@ -129,7 +129,7 @@ async fn what_a_server_anchored_in_its_file_cannot_be_rewritten_in_the_database(
     verify(&before, &["--anchor", &list, "--proof", &proof]).ok();
     let viewer = key(&bench, "auditor", &["--role", "viewer"]);
     let listed = api.get(&viewer, "/v1/anchors?heads=true");
-    assert_eq!(listed["anchors"][0]["number"], 1, "{listed}");
+    assert_eq!(listed["items"][0]["number"], 1, "{listed}");
     assert_eq!(api.get(&viewer, "/v1/anchors/1")["heads"][0][1], json!(id));
     let got = api.get(&viewer, &format!("/v1/executions/{id}/proof"));
     assert_eq!(

@@ -212,9 +212,9 @@ async fn a_program_enqueues_and_a_worker_claims_beats_and_completes() {
     api.refused(late, 409, "stale_lease");
 
     let listed = api.get(&producer, "/v1/jobs?kind=pack&state=succeeded");
-    assert_eq!(listed["jobs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
     let moments = api.get(&producer, &path("timeline"));
-    assert_eq!(moments["moments"][0]["verb"], "enqueue");
+    assert_eq!(moments["items"][0]["verb"], "enqueue");
     let own = format!("from tenure.events where tenant_id = {}", bench.tenant_id());
     let via: String = bench
         .sql(&format!("select via {own} and kind = 'job.enqueued' limit 1"))
@@ -263,11 +263,11 @@ async fn many_jobs_go_in_and_out_in_one_request_each() {
     let first = api.get(&both, "/v1/jobs?limit=30");
     let second = api.get(
         &both,
-        &format!("/v1/jobs?limit=30&before={}", first["next"].as_str().expect("more")),
+        &format!("/v1/jobs?limit=30&cursor={}", first["next"].as_str().expect("more")),
     );
     let mut ids: Vec<&str> = [&first, &second]
         .iter()
-        .flat_map(|page| page["jobs"].as_array().expect("jobs"))
+        .flat_map(|page| page["items"].as_array().expect("jobs"))
         .filter_map(|job| job["job_id"].as_str())
         .collect();
     ids.sort_unstable();

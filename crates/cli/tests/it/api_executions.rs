@@ -58,8 +58,8 @@ async fn a_plan_is_submitted_decided_about_and_run_over_http() {
     assert!(text_of(&wrong, "what").contains(&hash), "{wrong}");
 
     let open = api.get(&bob, "/v1/approvals");
-    assert_eq!(open["approvals"].as_array().map(Vec::len), Some(1), "{open}");
-    let approval = text_of(&open["approvals"][0], "approval_id");
+    assert_eq!(open["items"].as_array().map(Vec::len), Some(1), "{open}");
+    let approval = text_of(&open["items"][0], "approval_id");
     let decide = |key: &str, body: Value| -> Reply {
         api.send(key, "POST", &format!("/v1/approvals/{approval}/decide"), Some(&body))
     };
@@ -95,14 +95,14 @@ async fn a_plan_is_submitted_decided_about_and_run_over_http() {
     let nobody = api.send(&bob, "GET", nobody, None);
     api.refused(nobody, 404, "approval_unknown");
     let votes = api.get(&bob, &format!("/v1/approvals/{approval}/votes"));
-    assert_eq!(votes["votes"][0]["principal"], "bob");
+    assert_eq!(votes["items"][0]["principal"], "bob");
 
     // Whoever waits is told of the end as it comes.
     let shown = std::thread::scope(|scope| {
         let waits = scope.spawn(|| api.get(&bob, &format!("{path}?wait_seconds=40")));
         complete(&api, &ann, "mend");
         let locks = api.get(&bob, "/v1/locks?target=host:web-1");
-        assert_eq!(locks["locks"][0]["step_id"], "change", "{locks}");
+        assert_eq!(locks["items"][0]["step_id"], "change", "{locks}");
         complete(&api, &ann, "mend");
         waits.join().expect("an answer")
     });
@@ -113,21 +113,20 @@ async fn a_plan_is_submitted_decided_about_and_run_over_http() {
     );
     assert_eq!(shown["metadata"], json!({"ticket": 7}));
     let steps = api.get(&bob, &format!("{path}/steps?state=succeeded"));
-    assert_eq!(steps["steps"].as_array().map(Vec::len), Some(2));
+    assert_eq!(steps["items"].as_array().map(Vec::len), Some(2));
     let told = api.get(&bob, &format!("{path}/timeline?after=2&limit=3"));
-    assert_eq!(
-        (&told["events"][0]["seq"], &told["next"]),
-        (&json!(3), &json!(5)),
-        "{told}"
-    );
+    assert_eq!(told["items"][0]["seq"], 3, "{told}");
+    let next = text_of(&told, "next");
+    let more = api.get(&bob, &format!("{path}/timeline?cursor={next}&limit=3"));
+    assert_eq!(more["items"][0]["seq"], 6, "{more}");
     let frozen = text_of(&api.get(&bob, &format!("{path}/plan")), "canonical");
     assert!(frozen.starts_with(r#"{"purpose":"mend it""#), "{frozen}");
-    let same = api.get(&bob, &format!("{path}/difference?other={id}"));
+    let same = api.get(&bob, &format!("{path}/difference?other_id={id}"));
     assert_eq!(same["equal"], true);
     // Whoever follows events finds it by its id.
     let events = eventually("the end in the stream", || {
         let page = api.get(&bob, &format!("/v1/events?subject={id}&limit=1000"));
-        let kinds: Vec<String> = page["events"]
+        let kinds: Vec<String> = page["items"]
             .as_array()?
             .iter()
             .map(|event| text_of(event, "kind"))
@@ -138,12 +137,12 @@ async fn a_plan_is_submitted_decided_about_and_run_over_http() {
         assert!(events.iter().any(|told| told == kind), "{kind}: {events:?}");
     }
     let page = api.get(&bob, "/v1/executions?limit=1&requested_by=ann");
-    assert_eq!(
-        (&page["executions"][0]["execution_id"], &page["next"]),
-        (&json!(id), &json!(id))
-    );
-    let page = api.get(&bob, &format!("/v1/executions?before={id}"));
-    assert_eq!(page, json!({"executions": [], "next": null}));
+    assert_eq!(page["items"][0]["execution_id"], id, "{page}");
+    let next = text_of(&page, "next");
+    for rest in [format!("cursor={next}"), format!("before={id}")] {
+        let page = api.get(&bob, &format!("/v1/executions?{rest}"));
+        assert_eq!(page, json!({"items": [], "next": null}));
+    }
 }
 
 /// The answer comes when the work is done; when the wait is over before, the work goes on in the background, visibly.
@@ -269,7 +268,7 @@ async fn rules_locks_timeouts_and_approvers_are_kept_over_http() {
     );
     let rules = api.get(&bob, "/v1/approval-rules");
     assert_eq!(
-        (&rules["rules"][0]["name"], &rules["rules"][0]["roles"]),
+        (&rules["items"][0]["name"], &rules["items"][0]["roles"]),
         (&json!("nights"), &json!(["sre"]))
     );
 
@@ -326,8 +325,8 @@ async fn rules_locks_timeouts_and_approvers_are_kept_over_http() {
     );
     api.refused(again, 409, "lock_held");
     assert_eq!(
-        api.get(&bob, "/v1/locks?target=host:c"),
-        json!({"locks": []}),
+        api.get(&bob, "/v1/locks?target=host:c")["items"],
+        json!([]),
         "all or none"
     );
     let foreign = json!({"locks": held});
@@ -339,8 +338,8 @@ async fn rules_locks_timeouts_and_approvers_are_kept_over_http() {
     api.post(&ann, "/v1/locks/renew", json!({"locks": held, "seconds": 90}));
     api.post(&ann, "/v1/locks/break", json!({"part": "host:b", "reason": "r"}));
     api.post(&ann, "/v1/locks/release", json!({"locks": [held[0]]}));
-    assert_eq!(api.get(&bob, "/v1/locks"), json!({"locks": []}));
-    assert_eq!(api.get(&bob, "/v1/locks/waiters?part=host:a"), json!({"waiters": []}));
+    assert_eq!(api.get(&bob, "/v1/locks"), json!({"items": [], "next": null}));
+    assert_eq!(api.get(&bob, "/v1/locks/waiters?part=host:a")["items"], json!([]));
 
     let (status, set) = put(
         &admin,
@@ -349,16 +348,16 @@ async fn rules_locks_timeouts_and_approvers_are_kept_over_http() {
     );
     assert_eq!((status, &set["step_timeout_ms"]), (200, &json!(2000)), "{set}");
     let policies = api.get(&bob, "/v1/timeout-policies");
-    assert_eq!(policies["policies"].as_array().map(Vec::len), Some(9));
+    assert_eq!(policies["items"].as_array().map(Vec::len), Some(9));
     assert_eq!(
-        (&policies["policies"][0]["origin"], &policies["policies"][1]["origin"]),
+        (&policies["items"][0]["origin"], &policies["items"][1]["origin"]),
         (&json!("tenant"), &json!("default"))
     );
     api.post(&ann, "/v1/executions/freeze", json!({"reason": "holidays"}));
     api.post(&ann, "/v1/executions/unfreeze", json!({"reason": "over"}));
     assert_eq!(
         api.get(&bob, "/v1/execution-dead-letters?days=1"),
-        json!({"dead_letters": []})
+        json!({"items": [], "next": null})
     );
 }
 

@@ -90,7 +90,7 @@ async fn a_key_does_what_its_roles_may_and_nothing_else() {
         "executor_not_driven",
     );
     assert_eq!(api.post(&operator, &cancel, why)["state"], "cancelled");
-    assert_eq!(api.get(&viewer, "/v1/jobs")["jobs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(api.get(&viewer, "/v1/jobs")["items"].as_array().map(Vec::len), Some(1));
     // A key that is bound to kinds stays within them.
     let bound = key(&bench, "bound", &["--role", "producer", "--job-kind", "b"]);
     api.refused(
@@ -121,7 +121,7 @@ async fn one_tenant_never_sees_the_jobs_of_another() {
     let theirs = theirs.trim();
     let job = api.post(&ours, "/v1/jobs", json!({"kind": "a", "key": "k"}));
     let id = job["job_id"].as_str().expect("an id");
-    assert_eq!(api.get(theirs, "/v1/jobs"), json!({"jobs": [], "next": null}));
+    assert_eq!(api.get(theirs, "/v1/jobs"), json!({"items": [], "next": null}));
     api.refused(
         api.send(theirs, "GET", &format!("/v1/jobs/{id}"), None),
         404,
@@ -158,7 +158,7 @@ async fn one_tenant_never_sees_the_jobs_of_another() {
             &[("authorization", bearer.as_str()), ("tenure-tenant", tenant)],
             None,
         );
-        assert_eq!(&listed["jobs"][0]["job_id"], id, "{tenant}");
+        assert_eq!(&listed["items"][0]["job_id"], id, "{tenant}");
     }
     let unknown = [("authorization", bearer.as_str()), ("tenure-tenant", "nobody")];
     api.refused(api.raw("GET", "/v1/jobs", &unknown, None), 404, "tenant_unknown");
@@ -177,7 +177,7 @@ async fn admins_make_principals_and_keys_within_their_tenant() {
         Some(&json!({"name": "ann", "kind": "human", "email": "ann@example.org"})),
     );
     assert_eq!((status, &made["email"]), (201, &json!("ann@example.org")));
-    let listed = api.get(&admin, "/v1/principals")["principals"].clone();
+    let listed = api.get(&admin, "/v1/principals")["items"].clone();
     let ann = listed
         .as_array()
         .and_then(|all| all.iter().find(|one| one["name"] == "ann"));
@@ -190,7 +190,7 @@ async fn admins_make_principals_and_keys_within_their_tenant() {
     );
     assert_eq!(status, 201, "{made}");
     let ann = made["key"].as_str().expect("a key");
-    assert_eq!(api.get(ann, "/v1/jobs")["jobs"], json!([]));
+    assert_eq!(api.get(ann, "/v1/jobs")["items"], json!([]));
     let keys = api.get(&admin, "/v1/keys");
     assert!(
         !keys.to_string().contains(ann.rsplit('_').next().expect("a secret")),
@@ -204,9 +204,9 @@ async fn admins_make_principals_and_keys_within_their_tenant() {
     );
     assert_eq!(status, 200);
     api.refused(api.send(ann, "GET", "/v1/jobs", None), 401, "key_invalid");
-    assert_eq!(api.get(&admin, "/v1/principals")["principals"][0]["name"], "ann");
+    assert_eq!(api.get(&admin, "/v1/principals")["items"][0]["name"], "ann");
     assert_eq!(
-        api.get(&admin, "/v1/tenants")["tenants"].as_array().map(Vec::len),
+        api.get(&admin, "/v1/tenants")["items"].as_array().map(Vec::len),
         Some(1)
     );
     api.refused(
@@ -285,7 +285,7 @@ async fn a_key_that_is_revoked_while_it_waits_gets_no_job() {
         waiting.join().expect("an answer")
     });
     api.refused(reply, 401, "key_invalid");
-    assert_eq!(api.get(&producer, "/v1/jobs")["jobs"][0]["state"], "queued");
+    assert_eq!(api.get(&producer, "/v1/jobs")["items"][0]["state"], "queued");
 }
 
 /// By another identity an agent would approve; so it makes none.

@@ -87,14 +87,13 @@ async fn a_schedule_is_made_changed_and_ended_over_http() {
 
     let page = api.get(&all, "/v1/schedules?limit=2");
     let names = |page: &Value| -> Vec<String> {
-        let page = page["schedules"].as_array().expect("a page");
+        let page = page["items"].as_array().expect("a page");
         page.iter().map(|schedule| text_of(schedule, "name")).collect()
     };
-    assert_eq!(
-        (names(&page), &page["next"]),
-        (vec!["hourly".into(), "nightly".into()], &json!("nightly"))
-    );
-    let page = api.get(&all, "/v1/schedules?limit=2&after=nightly");
+    assert_eq!(names(&page), ["hourly", "nightly"]);
+    let next = text_of(&page, "next");
+    let page = api.get(&all, &format!("/v1/schedules?limit=2&cursor={next}"));
+    assert_eq!(page, api.get(&all, "/v1/schedules?limit=2&after=nightly"));
     assert_eq!((names(&page), &page["next"]), (vec!["preview".into()], &Value::Null));
     api.refused(
         api.send(&all, "GET", "/v1/schedules?limit=0", None),
@@ -107,7 +106,7 @@ async fn a_schedule_is_made_changed_and_ended_over_http() {
         assert_eq!((status, &ended["name"]), (200, &json!(name)), "{ended}");
     }
     api.refused(api.send(&all, "GET", path, None), 404, "schedule_unknown");
-    assert_eq!(api.get(&all, "/v1/schedules")["schedules"], json!([]));
+    assert_eq!(api.get(&all, "/v1/schedules")["items"], json!([]));
 }
 
 #[tokio::test]
@@ -138,12 +137,13 @@ async fn when_it_runs_next_and_why_it_did_not_run_are_one_call_each() {
         "{told}"
     );
     let slots = api.get(&all, "/v1/schedules/daily/slots?limit=1&state=running");
-    assert_eq!(
-        (&slots["slots"][0]["plan_time"], &slots["next"]),
-        (&json!(next), &json!(next))
-    );
+    assert_eq!(slots["items"][0]["plan_time"], next.as_str());
+    let none = json!({"items": [], "next": null});
     let page = format!("/v1/schedules/daily/slots?state=running&before={next}");
-    assert_eq!(api.get(&all, &page), json!({"slots": [], "next": null}));
+    assert_eq!(api.get(&all, &page), none);
+    let cursor = text_of(&slots, "next");
+    let page = format!("/v1/schedules/daily/slots?state=running&cursor={cursor}");
+    assert_eq!(api.get(&all, &page), none);
     let job = api.post(&all, "/v1/jobs/claim", json!({"worker": "w"}))["jobs"][0].clone();
     assert_eq!(job["job_id"], told["slot"]["job_id"]);
     assert_eq!(
@@ -160,7 +160,7 @@ async fn when_it_runs_next_and_why_it_did_not_run_are_one_call_each() {
 
     // Earlier slots, which nobody ran: a dry run first.
     let range = |mode: Value| json!({"from": "2026-01-01T00:00:00Z", "until": "2026-01-02T02:00:00Z", "mode": mode, "stagger_seconds": 5});
-    let backfill = |body: Value| api.post(&all, "/v1/schedules/daily/backfill", body)["slots"].clone();
+    let backfill = |body: Value| api.post(&all, "/v1/schedules/daily/backfill", body)["items"].clone();
     let dry = backfill(range(Value::Null));
     assert_eq!(
         (dry.as_array().map(Vec::len), &dry[0]["verdict"]),
@@ -215,8 +215,8 @@ async fn a_rule_is_understood_without_a_schedule() {
     );
     refused(
         json!({"rule": {"every_seconds": 60}, "count": -1}),
-        400,
-        "request_invalid",
+        422,
+        "number_out_of_range",
     );
     refused(json!({"rule": ["@daily"]}), 400, "request_invalid");
     refused(json!({"rule": {"corn": "@daily"}}), 400, "request_invalid");

@@ -88,12 +88,12 @@ impl Theirs {
         let noun = path.split('/').nth(2).unwrap_or_default().trim_end_matches('s');
         let asked = match path.contains("/schedules/") && path.ends_with("/explain") {
             true => "?at=2026-01-01T00:00:00Z",
-            false if path.ends_with("/difference") => "?other={execution_id}",
+            false if path.ends_with("/difference") => "?other_id={execution_id}",
             false => "",
         };
         (path.to_owned() + asked)
             .replace("{job_id}", &pick(&self.job, nobody))
-            .replace("{id}", &pick(&self.letter, nobody))
+            .replace("{dead_letter_id}", &pick(&self.letter, nobody))
             .replace("{execution_id}", &pick(&self.execution, nobody))
             .replace("{approval_id}", &pick(&self.approval, nobody))
             .replace("{kind}", &pick("secret_kind", "nobodys_kind"))
@@ -157,7 +157,7 @@ async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
     for (path, methods) in document["paths"].as_object().expect("paths") {
         let named = [
             "{job_id}",
-            "{id}",
+            "{dead_letter_id}",
             "{kind}",
             "{prefix}",
             "{name}",
@@ -194,21 +194,21 @@ async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
     assert!(asked >= 20, "{asked} calls were tried");
 
     for (path, field) in [
-        ("/v1/jobs", "jobs"),
-        ("/v1/jobs?kind=a", "jobs"),
-        ("/v1/jobs?state=queued", "jobs"),
-        ("/v1/jobs?correlation_id=c+1", "jobs"),
-        ("/v1/dead-letters", "dead_letters"),
-        ("/v1/kinds", "kinds"),
-        ("/v1/subscriptions", "subscriptions"),
-        ("/v1/schedules", "schedules"),
-        ("/v1/executions", "executions"),
-        ("/v1/executions?target=host:xyzzy", "executions"),
-        ("/v1/approvals?state=any", "approvals"),
-        ("/v1/approval-rules", "rules"),
-        ("/v1/locks", "locks"),
-        ("/v1/locks/waiters?part=host:xyzzy", "waiters"),
-        ("/v1/execution-dead-letters", "dead_letters"),
+        ("/v1/jobs", "items"),
+        ("/v1/jobs?kind=a", "items"),
+        ("/v1/jobs?state=queued", "items"),
+        ("/v1/jobs?correlation_id=c+1", "items"),
+        ("/v1/dead-letters", "items"),
+        ("/v1/kinds", "items"),
+        ("/v1/subscriptions", "items"),
+        ("/v1/schedules", "items"),
+        ("/v1/executions", "items"),
+        ("/v1/executions?target=host:xyzzy", "items"),
+        ("/v1/approvals?state=any", "items"),
+        ("/v1/approval-rules", "items"),
+        ("/v1/locks", "items"),
+        ("/v1/locks/waiters?part=host:xyzzy", "items"),
+        ("/v1/execution-dead-letters", "items"),
     ] {
         assert_eq!(api.get(&ours, path)[field], json!([]), "{path}");
     }
@@ -222,17 +222,14 @@ async fn no_answer_tells_what_is_another_tenants_from_what_nobody_has() {
     );
     for (path, field) in [("/v1/principals", "name"), ("/v1/keys", "principal")] {
         let listed = api.get(&ours, path);
-        let listed = listed[path.rsplit('/').next().expect("a name")]
-            .as_array()
-            .expect("a list")
-            .clone();
+        let listed = listed["items"].as_array().expect("a list").clone();
         assert_eq!(
             listed.iter().map(|one| &one[field]).collect::<Vec<_>>(),
             ["spy"],
             "{path}"
         );
     }
-    assert_eq!(api.get(&ours, "/v1/tenants")["tenants"][0]["name"], SECOND);
+    assert_eq!(api.get(&ours, "/v1/tenants")["items"][0]["name"], SECOND);
     let health = api.get(&ours, "/v1/health");
     assert_eq!(
         (&health["backlog"], &health["in_progress"]),

@@ -63,7 +63,7 @@ async fn what_else_can_be_done_can_be_done_over_http() {
         answer
     };
     put("/v1/kinds/a", json!({"policy": {"attempts_max": 1}}));
-    assert_eq!(api.get(&all, "/v1/kinds")["kinds"][0]["kind"], "a");
+    assert_eq!(api.get(&all, "/v1/kinds")["items"][0]["kind"], "a");
     assert_eq!(api.get(&all, "/v1/kinds/a")["attempts_max"], 1);
     api.post(&all, "/v1/kinds/a/pause", json!({"note": "a while"}));
     api.post(&all, "/v1/jobs", json!({"kind": "a"}));
@@ -81,7 +81,7 @@ async fn what_else_can_be_done_can_be_done_over_http() {
         &format!("/v1/jobs/{id}/fail"),
         json!({"token": job["token"], "message": "no", "permanent": true}),
     );
-    let dead = api.get(&all, "/v1/dead-letters?kind=a")["dead_letters"][0].clone();
+    let dead = api.get(&all, "/v1/dead-letters?kind=a")["items"][0].clone();
     let letter = format!("/v1/dead-letters/{}", dead["dead_letter_id"].as_str().expect("an id"));
     assert_eq!(api.get(&all, &letter)["job_id"], id);
     let early = api.send(&all, "POST", &format!("{letter}/replay"), Some(&json!({})));
@@ -101,7 +101,7 @@ async fn what_else_can_be_done_can_be_done_over_http() {
         json!({"key": "queue.lease.duration_sec", "value": 120})
     );
     assert!(
-        api.get(&all, "/v1/config")["settings"]
+        api.get(&all, "/v1/config")["items"]
             .as_array()
             .is_some_and(|all| all.len() > 10)
     );
@@ -111,7 +111,7 @@ async fn what_else_can_be_done_can_be_done_over_http() {
     api.post(&all, "/v1/executors/external_worker/beat", json!({"name": "w"}));
     let executors = api.get(&all, "/v1/executors");
     assert!(
-        executors["executors"]
+        executors["items"]
             .as_array()
             .is_some_and(|all| all.iter().any(|one| one["alive"] == 1))
     );
@@ -119,16 +119,14 @@ async fn what_else_can_be_done_can_be_done_over_http() {
     let (mut seen, mut after) = (Vec::new(), String::new());
     loop {
         let page = api.get(&all, &format!("/v1/events?limit=3{after}"));
-        let events = page["events"].as_array().expect("events");
-        if events.is_empty() {
-            break;
-        }
+        let events = page["items"].as_array().expect("events");
+        let Some(last) = events.last() else { break };
         seen.extend(
             events
                 .iter()
                 .map(|event| event["kind"].as_str().expect("a kind").to_owned()),
         );
-        after = format!("&after={}", page["next"].as_str().expect("where to go on"));
+        after = format!("&after={}", last["cursor"].as_str().expect("where to go on"));
     }
     for kind in [
         "job.enqueued",

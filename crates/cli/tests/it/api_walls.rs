@@ -13,7 +13,7 @@ async fn a_request_that_is_left_takes_its_connection_along() {
     let bench = Workbench::open().await;
     let api = Api::start_with(&bench, &["--connections", "1", "--no-services"]);
     let viewer = key(&bench, "eve", &["--role", "viewer"]);
-    assert_eq!(api.get(&viewer, "/v1/kinds")["kinds"], json!([]));
+    assert_eq!(api.get(&viewer, "/v1/kinds")["items"], json!([]));
 
     let client = bench.database.connect().await.expect("connect");
     client
@@ -42,7 +42,7 @@ async fn a_request_that_is_left_takes_its_connection_along() {
     };
     drop(stream);
     // There is one connection only. Whoever comes next does not wait for the one that nobody wants any more.
-    assert_eq!(api.get(&viewer, "/v1/jobs")["jobs"], json!([]));
+    assert_eq!(api.get(&viewer, "/v1/jobs")["items"], json!([]));
     client.batch_execute("rollback").await.expect("unlocked");
     let lives = format!("select count(*)::text from pg_stat_activity where pid = {pid}");
     loop {
@@ -51,7 +51,7 @@ async fn a_request_that_is_left_takes_its_connection_along() {
         }
         tokio::task::yield_now().await;
     }
-    assert_eq!(api.get(&viewer, "/v1/kinds")["kinds"], json!([]));
+    assert_eq!(api.get(&viewer, "/v1/kinds")["items"], json!([]));
 }
 
 #[tokio::test]

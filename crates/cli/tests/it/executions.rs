@@ -59,7 +59,7 @@ async fn a_plan_is_submitted_approved_by_another_run_and_watched_on_both_ways() 
         let approval = run(BOB, &["approval", "list", "--execution", &id, "--quiet"]).ok();
         has(
             &run(BOB, &["approval", "votes", approval.trim()]).ok(),
-            &["Nobody has decided"],
+            &["No votes yet."],
         );
         let about = run(BOB, &["approval", "show", approval.trim()]);
         has(&about.err, &["tenure execution plan", "tenure execution approve"]);

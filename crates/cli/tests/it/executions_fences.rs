@@ -55,7 +55,7 @@ async fn the_fence_and_the_section_are_the_same_over_http_and_at_the_command_lin
                 .find(|step| step["state"] == "running")
                 .unwrap_or_default()
         };
-        let lock = api.get(&ann, "/v1/locks")["locks"][0].clone();
+        let lock = api.get(&ann, "/v1/locks")["items"][0].clone();
         let listed = bench.json(&["--json", "lock", "list"]);
         let step = running(&api.get(&ann, &format!("/v1/executions/{execution}")));
         for found in [
@@ -75,7 +75,7 @@ async fn the_fence_and_the_section_are_the_same_over_http_and_at_the_command_lin
             (&json!("host-work"), &json!("host-work"))
         );
         let events = api.get(&ann, &format!("/v1/executions/{execution}/timeline"));
-        let events = events["events"].as_array().cloned().unwrap_or_default();
+        let events = events["items"].as_array().cloned().unwrap_or_default();
         let started = events.iter().rev().find(|event| event["kind"] == "step_started");
         assert_eq!(
             started.map(|event| &event["data"]["fence"]),

@@ -139,7 +139,7 @@ async fn archived_executions_are_listed_and_searched_on_both_ways() {
             assert_eq!(found.trim(), "", "{way} {options:?}");
         }
         refused(&list(&["--state", "running"]), "state_unknown");
-        has(&list(&["--limit", "1"]).err, &["--before", &id]);
+        has(&list(&["--limit", "1"]).err, &["--cursor"]);
         // Not archived, it is not asked by what only the archive knows.
         assert_eq!(run(BOB, &["execution", "list", "--correlation", "x"]).exit, 2, "{way}");
         assert_eq!(run(BOB, &["execution", "list", "--quiet"]).ok().trim(), "", "{way}");

@@ -170,7 +170,7 @@ async fn a_job_from_before_is_neither_retried_nor_replayed_over_http() {
     bench.text(&["job", "fail", &job, &token, "--message", "boom", "--permanent"]);
     let waiting = bench.enqueue("deploy");
     let letters = api.get(&operator, "/v1/dead-letters");
-    let letter = text_of(&letters["dead_letters"][0], "dead_letter_id");
+    let letter = text_of(&letters["items"][0], "dead_letter_id");
     let triage = json!({"status": "manual_replay"});
     api.post(&operator, &format!("/v1/dead-letters/{letter}/triage"), triage);
     bench.text(&["kind", "set", "deploy", "--only-by-plan=true"]);
@@ -211,7 +211,7 @@ async fn a_forged_step_reaches_no_claim_over_http() {
         let held = api.post(&both, "/v1/jobs/held", json!({"token": job["token"]}))["jobs"][0].clone();
         let shown = api.get(&both, &format!("/v1/jobs/{}", text_of(&job, "job_id")));
         let path = format!("/v1/jobs?kind={kind}");
-        let listed = api.get(&both, &path)["jobs"][0].clone();
+        let listed = api.get(&both, &path)["items"][0].clone();
         [job, held, shown, listed]
     };
     for answer in claimed("free") {

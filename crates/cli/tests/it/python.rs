@@ -92,7 +92,7 @@ async fn a_worker_in_python_claims_beats_completes_and_acknowledges_a_cancel() {
         Some(state(&long)).filter(|job| job["state"] == "cancelled")
     });
     assert_eq!(ended["cancel_reason"], "enough", "{ended}");
-    let moments = api.get(&operator, &format!("/v1/jobs/{long}/timeline"))["moments"].clone();
+    let moments = api.get(&operator, &format!("/v1/jobs/{long}/timeline"))["items"].clone();
     let last = moments.as_array().and_then(|all| all.last()).cloned();
     assert_eq!(
         last.map(|moment| moment["actor"].clone()),

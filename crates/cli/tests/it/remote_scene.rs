@@ -96,6 +96,8 @@ pub(crate) fn alike(answer: &Answer) -> String {
         (r"(?m)^(services_missing) .*$", "$1 SERVICES"),
         (r#"\{"is_running":(true|false),"last_run_at":("TIME"|null)\}"#, "RUNS"),
         (r"\b[a-z2-7]{13}\b", "PREFIX"),
+        (r"--cursor [A-Za-z0-9_-]+", "--cursor CURSOR"),
+        (r#""next":"[A-Za-z0-9_-]+""#, "\"next\":CURSOR"),
         (r" +", " "),
     ];
     rules.iter().fold(text, |text, (pattern, put)| {

@@ -472,7 +472,6 @@ async fn what_has_no_way_over_http_says_so_and_does_nothing() {
         private.exit == 3 && private.err.starts_with("not_over_http"),
         "{private:?}"
     );
-    scene.refused(&["job", "enqueue", "a", "--on-behalf-of", "ann"], "not_over_http");
     assert_eq!(scene.run(["--quiet", "job", "list"]).ok(), "");
     // What asks nobody does not mind.
     assert!(

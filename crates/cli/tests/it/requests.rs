@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use serde_json::{Value, json};
 
 use crate::api::{Api, key};
+use crate::executions_scene::look_and_change;
 use crate::workbench::{Workbench, eventually, text_of};
 
 const ALL: &[&str] = &["--role", "producer", "--role", "worker", "--role", "operator"];
@@ -98,7 +99,7 @@ async fn a_repeated_request_gets_its_first_answer_after_the_job_has_ended() {
     let spaced = "{ \"payload\" : {\"order\":7},\n \"kind\": \"a\" }";
     let quoted = try_send((api.agent(), api.url()), &ann, "\"r1\"", JOBS, Some(spaced)).expect("an answer");
     assert_eq!((&quoted.text, quoted.replayed), (&first.text, true), "{quoted:?}");
-    assert_eq!(api.get(&ann, "/v1/jobs")["jobs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(api.get(&ann, "/v1/jobs")["items"].as_array().map(Vec::len), Some(1));
 
     // The key of the request is not the key of the job: that one is in the body, and counts while the job is unfinished.
     let shown = api.get(&ann, &format!("/v1/jobs/{id}"));
@@ -129,11 +130,11 @@ async fn another_request_under_the_same_key_is_refused_with_what_differs() {
     let batch = json!({"jobs": [{"kind": "a"}]});
     let refused = send(&api, &ann, "r", ("POST", "/v1/jobs/batch"), &batch).refused(422, "request_key_reused");
     assert!(text_of(&refused, "why").contains("/v1/jobs/batch"), "{refused}");
-    let admin = key(&bench, "root", &["--role", "admin"]);
-    let (put, policy) = (("PUT", "/v1/kinds/a"), json!({"policy": {"attempts_max": 2}}));
-    assert_eq!(send(&api, &admin, "r", put, &policy).status, 200);
-    let refused = send(&api, &admin, "r", ("PUT", "/v1/kinds/a?x=1"), &policy);
-    refused.refused(422, "request_key_reused");
+    let eve = key(&bench, "eve", &["--role", "requester"]);
+    let plan = json!({"plan": look_and_change("p", "k", "h")});
+    let submit = |path: &str| send(&api, &eve, "r", ("POST", path), &plan);
+    assert_eq!(submit("/v1/executions").status, 201);
+    submit("/v1/executions?wait_seconds=1").refused(422, "request_key_reused");
     // Numbers that a floating-point number cannot hold are told apart.
     let number = |n: &str| {
         let body = format!(r#"{{"kind": "a", "payload": {{"n": {n}}}}}"#);

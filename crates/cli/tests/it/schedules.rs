@@ -42,7 +42,10 @@ async fn a_person_plans_runs_and_looks_after_them_on_both_ways() {
             &[&rule[..], &["--start", "2099-01-01T12:00", "--jitter", "5m"]].concat(),
         )
         .ok();
-        has(&said, &["is made", "kind report", "Rule: at 03:00 (Europe/Berlin)."]);
+        has(
+            &said,
+            &["Created schedule", "kind report", "Rule: at 03:00 (Europe/Berlin)."],
+        );
         has(
             &said,
             &[
@@ -60,7 +63,7 @@ async fn a_person_plans_runs_and_looks_after_them_on_both_ways() {
             (&changed["outcome"], &changed["jitter_seconds"]),
             (&"updated".into(), &0.into())
         );
-        has(&on("update", &["--overlap", "skip"]).ok(), &["is as it was", "Monday"]);
+        has(&on("update", &["--overlap", "skip"]).ok(), &["is unchanged", "Monday"]);
         has(&on("preview", &["-n", "2"]).ok(), &["Mon 2099-01-05 03:30:00+01:00"]);
         assert_eq!(on("preview", &["-n", "2", "--quiet"]).ok().lines().count(), 2);
         let declared = on(
@@ -78,7 +81,7 @@ async fn a_person_plans_runs_and_looks_after_them_on_both_ways() {
         );
         has(
             &declared.ok(),
-            &["is changed", "every 90 minutes", "Thu 2099-01-01 01:30:00Z"],
+            &["Changed schedule", "every 90 minutes", "Thu 2099-01-01 01:30:00Z"],
         );
 
         look(&scene.bench).await;
@@ -110,7 +113,7 @@ async fn a_person_plans_runs_and_looks_after_them_on_both_ways() {
         assert!(early.exit == 3 && early.err.starts_with("state_conflict"), "{early:?}");
         scene.bench.run(["job", "cancel", &job, "--reason", "never mind"]).ok();
         has(&on("explain", &["--at", &plan_time]).ok(), &["Its run was cancelled"]);
-        has(&on("delete", &[]).ok(), &["is no more"]);
+        has(&on("delete", &[]).ok(), &["Deleted schedule"]);
         let gone = on("show", &[]);
         assert!(gone.exit == 4 && gone.err.starts_with("schedule_unknown"), "{gone:?}");
     }

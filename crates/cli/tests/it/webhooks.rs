@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::api::{Api, key};
-use crate::workbench::{Workbench, eventually};
+use crate::workbench::{Workbench, eventually, text_of};
 
 /// How long a test waits for something to arrive.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -95,7 +95,7 @@ async fn an_event_arrives_signed_once_more_after_a_failure_and_in_order() {
     );
     let signing_key = made["signing_key"].as_str().expect("a key").to_owned();
     assert!(
-        api.get(&all, "/v1/subscriptions")["subscriptions"][0]
+        api.get(&all, "/v1/subscriptions")["items"][0]
             .get("signing_key")
             .is_none()
     );
@@ -132,15 +132,15 @@ async fn an_event_arrives_signed_once_more_after_a_failure_and_in_order() {
     );
     eventually("all of it was delivered", || {
         let list = api.get(&all, "/v1/subscriptions/hook/deliveries?state=delivered");
-        (list["deliveries"].as_array()?.len() == 3).then_some(())
+        (list["items"].as_array()?.len() == 3).then_some(())
     });
     let rest = api.get(&all, "/v1/subscriptions/hook/deliveries?limit=2");
-    let next = api.get(
-        &all,
-        &format!("/v1/subscriptions/hook/deliveries?limit=2&before={}", rest["next"]),
-    );
+    let page = "/v1/subscriptions/hook/deliveries?limit=2";
+    let next = api.get(&all, &format!("{page}&cursor={}", text_of(&rest, "next")));
+    let before = format!("{page}&before={}", rest["items"][1]["place"]);
+    assert_eq!(api.get(&all, &before), next);
     assert_eq!(
-        (next["deliveries"].as_array().map(Vec::len), &next["next"]),
+        (next["items"].as_array().map(Vec::len), &next["next"]),
         (Some(1), &Value::Null)
     );
 }
@@ -162,7 +162,7 @@ async fn a_private_address_is_not_called_unless_it_is_allowed() {
     for name in ["address", "name"] {
         let path = format!("/v1/subscriptions/{name}/deliveries");
         eventually("an attempt was refused", || {
-            let error = api.get(&all, &path)["deliveries"][0]["error"].clone();
+            let error = api.get(&all, &path)["items"][0]["error"].clone();
             error.as_str()?.contains("not public").then_some(())
         });
     }
@@ -200,16 +200,16 @@ async fn an_event_makes_a_job_and_a_reader_keeps_its_place_over_http() {
     assert_eq!(made["payload"]["event"]["job_id"], id);
     assert_eq!(made["parent_job_id"], id);
     let path = "/v1/subscriptions/ledger/events";
-    let unread = || api.get(&all, path)["events"].as_array().map_or(0, Vec::len);
+    let unread = || api.get(&all, path)["items"].as_array().map_or(0, Vec::len);
     eventually("both enqueues", || (unread() == 2).then_some(()));
-    let first = api.get(&all, &format!("{path}?limit=1"))["events"][0].clone();
+    let first = api.get(&all, &format!("{path}?limit=1"))["items"][0].clone();
     api.post(&all, "/v1/subscriptions/ledger/ack", json!({"cursor": first["cursor"]}));
     let rest = api.get(&all, path);
-    assert_eq!(rest["events"].as_array().map(Vec::len), Some(1));
-    assert_eq!(rest["events"][0]["job_kind"], "repair");
+    assert_eq!(rest["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(rest["items"][0]["job_kind"], "repair");
 
     api.post(&all, "/v1/subscriptions/ledger/pause", json!({"note": "holiday"}));
-    assert_eq!(api.get(&all, path)["events"], json!([]));
+    assert_eq!(api.get(&all, path)["items"], json!([]));
     api.post(&all, "/v1/subscriptions/ledger/resume", json!({"from": "start"}));
     eventually("all from the start", || (unread() == 2).then_some(()));
     let (status, ended) = api.send(&all, "DELETE", "/v1/subscriptions/ledger", None);

@@ -67,13 +67,19 @@ pub fn on(surface: Surface, hint: &str) -> String {
     shown
 }
 
-/// An answer with each `next` in it in the words of this surface, such as the reasons why a job is not running.
+/// What callers wrote, which is never a hint.
+const CONTENT: &[&str] = &["payload", "result"];
+
+/// An answer with each `next` and `next_step` in it in the words of this surface, such as the reasons why a job is not running.
 pub fn in_answer(surface: Surface, answer: &mut serde_json::Value) {
     match answer {
         serde_json::Value::Object(fields) => {
             for (name, value) in fields {
                 match value {
-                    serde_json::Value::String(hint) if name == "next" => *hint = on(surface, hint),
+                    serde_json::Value::String(hint) if name == "next" || name == "next_step" => {
+                        *hint = on(surface, hint)
+                    }
+                    _ if CONTENT.contains(&name.as_str()) => {}
                     value => in_answer(surface, value),
                 }
             }

@@ -5,22 +5,31 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use serde_json::Value;
+use tenure_api::Json;
+use tenure_api::approvals::{
+    Approval, ApprovalDecide, ApprovalDecided, ApprovalFilter, ApprovalList, ApprovalState, Decision,
+};
+use tenure_api::executions::{
+    ExecutionCancel, ExecutionCancelled, ExecutionDetails, ExecutionEvent, ExecutionPlan, ExecutionPreview,
+    ExecutionResolve, ExecutionResolved, ExecutionRetried, ExecutionRetry, ExecutionShow, ExecutionSubmit,
+    ExecutionSubmitted, ExecutionTimeline, ExecutionWithdraw, ExecutionWithdrawn, PlanPreview, Verdict,
+};
 use tenure_core::plan::{Mode, Plan};
 use tenure_core::{Refusal, codes};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::Client;
-use super::schedule::read;
 use crate::error::Result;
-use crate::executions::Execution;
+use crate::operations::{Perform, call, plan_document};
 use crate::store::Timestamp;
-use crate::store::approvals::{self, Approval, Decision};
-use crate::store::executions::{self as store, ExecutionEvent, Submission, Submitted, Verdict};
+use crate::store::executions::execution_background;
 
 /// How often to ask: often at first, when the end may be near, then less.
 const POLL_FIRST: Duration = Duration::from_millis(10);
 const POLL_LAST: Duration = Duration::from_secs(1);
+/// Events of a timeline that are read at once.
+const EVENTS_MAX: i32 = 1000;
 /// No wait is meant to be longer: one year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -44,9 +53,16 @@ impl Client {
         Submit {
             client: self,
             plan,
-            submission: Submission {
+            submission: ExecutionSubmit {
+                plan: plan_document(plan),
+                key: None,
+                plan_hash: Some(plan.hash()),
+                supersedes: None,
+                start_after: None,
+                start_before: None,
+                metadata: None,
                 on_behalf_of: self.on_behalf_of.as_deref().map(str::to_owned),
-                ..Submission::default()
+                wait_seconds: None,
             },
             wait: None,
         }
@@ -62,12 +78,16 @@ impl Client {
 
     /// What is to be approved, oldest first.
     pub async fn approvals(&self) -> Result<Vec<Approval>> {
-        approvals::approval_list(&*self.pool.get().await?, None, Some("pending"), None).await
+        Ok(call(&*self.pool.get().await?, &ApprovalList::default()).await?.items)
     }
 
     /// What would become of a plan: which approvals, locks and timeouts. Nothing is written.
-    pub async fn preview(&self, plan: &Plan) -> Result<Value> {
-        store::execution_preview(&*self.pool.get().await?, plan, self.on_behalf_of.as_deref()).await
+    pub async fn preview(&self, plan: &Plan) -> Result<PlanPreview> {
+        let preview = ExecutionPreview {
+            plan: plan_document(plan),
+            on_behalf_of: self.on_behalf_of.as_deref().map(str::to_owned),
+        };
+        call(&*self.pool.get().await?, &preview).await
     }
 }
 
@@ -77,7 +97,7 @@ impl Client {
 pub struct Submit<'a> {
     client: &'a Client,
     plan: &'a Plan,
-    submission: Submission,
+    submission: ExecutionSubmit,
     wait: Option<Duration>,
 }
 
@@ -114,14 +134,14 @@ impl<'a> Submit<'a> {
 
     /// What the caller wants to find again beside the plan: a JSON object.
     pub fn metadata(mut self, metadata: Value) -> Submit<'a> {
-        self.submission.metadata = Some(metadata);
+        self.submission.metadata = Some(Json(metadata));
         self
     }
 
-    async fn send(self) -> Result<Submitted> {
+    async fn send(self) -> Result<ExecutionSubmitted> {
         let mut submitted = {
             let connection = self.client.pool.get().await?;
-            store::execution_submit(&*connection, self.plan, &self.submission).await?
+            call(&*connection, &self.submission).await?
         };
         let Some(timeout) = self.wait else {
             return Ok(submitted);
@@ -130,7 +150,7 @@ impl<'a> Submit<'a> {
         let shown = execution.settled_within(timeout).await?;
         if !shown.settled && self.plan.mode() == Mode::Immediate {
             let connection = self.client.pool.get().await?;
-            store::execution_background(&*connection, submitted.execution_id).await?;
+            execution_background(&*connection, submitted.execution_id).await?;
         }
         submitted.state = shown.state;
         Ok(submitted)
@@ -138,8 +158,8 @@ impl<'a> Submit<'a> {
 }
 
 impl<'a> IntoFuture for Submit<'a> {
-    type Output = Result<Submitted>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Result<Submitted>> + Send + 'a>>;
+    type Output = Result<ExecutionSubmitted>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<ExecutionSubmitted>> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.send())
@@ -160,25 +180,37 @@ impl KnownExecution {
     }
 
     /// What it is, how far, and what it waits for.
-    pub async fn show(&self) -> Result<Execution> {
-        let shown = store::execution_show(&*self.client.pool.get().await?, self.execution_id).await?;
-        read("execution_show", shown)
+    pub async fn show(&self) -> Result<ExecutionDetails> {
+        let show = ExecutionShow {
+            execution_id: self.execution_id,
+            wait_seconds: None,
+        };
+        call(&*self.client.pool.get().await?, &show).await
     }
 
     /// Its plan, as it was frozen.
     pub async fn plan(&self) -> Result<Plan> {
-        let text = store::execution_plan(&*self.client.pool.get().await?, self.execution_id).await?;
-        Ok(Plan::read(&text)?)
+        let plan = ExecutionPlan {
+            execution_id: self.execution_id,
+        };
+        let frozen = plan.perform(&*self.client.pool.get().await?).await?;
+        Ok(Plan::read(&frozen.canonical)?)
     }
 
     /// What happened to it, oldest first, after this number.
     pub async fn timeline(&self, after: Option<i32>) -> Result<Vec<ExecutionEvent>> {
-        store::execution_timeline(&*self.client.pool.get().await?, self.execution_id, after, None).await
+        let timeline = ExecutionTimeline {
+            execution_id: self.execution_id,
+            after,
+            cursor: None,
+            limit: EVENTS_MAX,
+        };
+        Ok(call(&*self.client.pool.get().await?, &timeline).await?.items)
     }
 
     /// Waits until it is over, or waits for somebody: for an approval, or for a verdict. One that does neither in this time is
     /// refused as `wait_timeout`, and goes on. The database is asked ever less often; no connection is kept meanwhile.
-    pub async fn wait(&self, timeout: Duration) -> Result<Execution> {
+    pub async fn wait(&self, timeout: Duration) -> Result<ExecutionDetails> {
         let shown = self.settled_within(timeout).await?;
         if shown.settled {
             return Ok(shown);
@@ -192,7 +224,7 @@ impl KnownExecution {
         .into())
     }
 
-    async fn settled_within(&self, timeout: Duration) -> Result<Execution> {
+    async fn settled_within(&self, timeout: Duration) -> Result<ExecutionDetails> {
         let until = Instant::now() + timeout.min(LONGEST);
         let mut pause = POLL_FIRST;
         loop {
@@ -208,63 +240,94 @@ impl KnownExecution {
 
     /// Allows just the plan with this hash, as the caller's database login: never its own, and never as an agent. The open
     /// approval of the plan is meant; [`KnownExecution::decide`] names any other.
-    pub async fn approve(&self, plan_hash: &str, comment: Option<&str>) -> Result<Value> {
+    pub async fn approve(&self, plan_hash: &str, comment: Option<&str>) -> Result<ApprovalDecided> {
         let open = self.open_approval().await?;
-        let decision = Decision {
-            decision: "approve".to_owned(),
-            plan_hash: plan_hash.to_owned(),
-            comment: comment.map(str::to_owned),
-        };
-        self.decide(open, &decision).await
+        self.decide(open, Decision::Approve, plan_hash, comment).await
     }
 
-    /// Refuses it, and says why.
-    pub async fn reject(&self, plan_hash: &str, comment: &str) -> Result<Value> {
+    /// Rejects it, and says why.
+    pub async fn reject(&self, plan_hash: &str, comment: &str) -> Result<ApprovalDecided> {
         let open = self.open_approval().await?;
-        let decision = Decision {
-            decision: "reject".to_owned(),
-            plan_hash: plan_hash.to_owned(),
-            comment: Some(comment.to_owned()),
-        };
-        self.decide(open, &decision).await
+        self.decide(open, Decision::Reject, plan_hash, Some(comment)).await
     }
 
     /// Decides about one of its approvals.
-    pub async fn decide(&self, approval_id: Uuid, decision: &Decision) -> Result<Value> {
-        let connection = self.client.pool.get().await?;
-        approvals::approval_decide(&*connection, approval_id, decision, self.whom()).await
+    pub async fn decide(
+        &self,
+        approval_id: Uuid,
+        decision: Decision,
+        plan_hash: &str,
+        comment: Option<&str>,
+    ) -> Result<ApprovalDecided> {
+        let decide = ApprovalDecide {
+            approval_id,
+            decision,
+            plan_hash: plan_hash.to_owned(),
+            comment: comment.map(str::to_owned),
+            on_behalf_of: self.whom(),
+        };
+        call(&*self.client.pool.get().await?, &decide).await
     }
 
-    /// Lets nothing more of it start, and asks what is under way to stop.
-    pub async fn cancel(&self, reason: &str) -> Result<Value> {
-        let connection = self.client.pool.get().await?;
-        store::execution_cancel(&*connection, self.execution_id, reason, self.whom()).await
+    /// Cancels it: no more of its steps start, and running ones are asked to stop.
+    pub async fn cancel(&self, reason: &str) -> Result<ExecutionCancelled> {
+        let cancel = ExecutionCancel {
+            execution_id: self.execution_id,
+            reason: reason.to_owned(),
+            on_behalf_of: self.whom(),
+        };
+        call(&*self.client.pool.get().await?, &cancel).await
     }
 
-    /// Takes the caller's own back before it starts.
-    pub async fn withdraw(&self, reason: &str) -> Result<Value> {
-        let connection = self.client.pool.get().await?;
-        store::execution_withdraw(&*connection, self.execution_id, reason).await
+    /// Withdraws the caller's own before it starts.
+    pub async fn withdraw(&self, reason: &str) -> Result<ExecutionWithdrawn> {
+        let withdraw = ExecutionWithdraw {
+            execution_id: self.execution_id,
+            reason: reason.to_owned(),
+        };
+        call(&*self.client.pool.get().await?, &withdraw).await
     }
 
-    /// Decides about a step of which nobody knows whether it was done.
-    pub async fn resolve(&self, step_id: &str, verdict: &Verdict) -> Result<Value> {
-        let connection = self.client.pool.get().await?;
-        store::execution_resolve(&*connection, self.execution_id, step_id, verdict, self.whom()).await
+    /// Decides about a step whose outcome is not known.
+    pub async fn resolve(
+        &self,
+        step_id: &str,
+        verdict: Verdict,
+        reason: &str,
+        result: Option<Value>,
+    ) -> Result<ExecutionResolved> {
+        let resolve = ExecutionResolve {
+            execution_id: self.execution_id,
+            step_id: step_id.to_owned(),
+            verdict,
+            reason: reason.to_owned(),
+            result: result.map(Json),
+            on_behalf_of: self.whom(),
+        };
+        call(&*self.client.pool.get().await?, &resolve).await
     }
 
     /// Runs what is left of one that failed, as a new execution with approvals of its own.
-    pub async fn retry(&self, reason: &str) -> Result<Value> {
-        let connection = self.client.pool.get().await?;
-        store::execution_retry(&*connection, self.execution_id, None, Some(reason), self.whom()).await
+    pub async fn retry(&self, reason: &str) -> Result<ExecutionRetried> {
+        let retry = ExecutionRetry {
+            execution_id: self.execution_id,
+            mode: None,
+            reason: Some(reason.to_owned()),
+            on_behalf_of: self.whom(),
+        };
+        call(&*self.client.pool.get().await?, &retry).await
     }
 
     /// The approval of the whole plan that is open, else the last there was: the database says what became of it.
     async fn open_approval(&self) -> Result<Uuid> {
-        let connection = self.client.pool.get().await?;
-        let all = approvals::approval_list(&*connection, Some(self.execution_id), None, None).await?;
+        let list = ApprovalList {
+            execution_id: Some(self.execution_id),
+            state: vec![ApprovalFilter::Any],
+            ..ApprovalList::default()
+        };
+        let all = call(&*self.client.pool.get().await?, &list).await?.items;
         let of_plan = || all.iter().filter(|approval| approval.step_id.is_none());
-        let open = of_plan().find(|approval| approval.state == "pending");
+        let open = of_plan().find(|approval| approval.state == ApprovalState::Pending);
         match open.or_else(|| of_plan().next_back()) {
             Some(approval) => Ok(approval.approval_id),
             None => Err(Refusal::new(
@@ -277,7 +340,7 @@ impl KnownExecution {
         }
     }
 
-    fn whom(&self) -> Option<&str> {
-        self.client.on_behalf_of.as_deref()
+    fn whom(&self) -> Option<String> {
+        self.client.on_behalf_of.as_deref().map(str::to_owned)
     }
 }

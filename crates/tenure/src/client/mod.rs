@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use enqueue::{enqueue_in, enqueue_many_in};
 pub use execution::{KnownExecution, Submit};
 pub use job::NewJob;
-pub use schedule::{NamedSchedule, PutOutcome};
+pub use schedule::{NamedSchedule, SlotFilter};
 pub use wait::JobEnd;
 
 use crate::pool::Pool;

@@ -1,17 +1,22 @@
 //! Schedules of a program: made, declared, looked at and run.
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use tenure_core::{Refusal, codes};
+use tenure_api::schedules::{
+    BackfillMode, BackfilledSlot, RulePreview, Schedule, ScheduleBackfill, ScheduleDelete, ScheduleExplain,
+    ScheduleExplanation, ScheduleList, ScheduleOutcome, SchedulePause, ScheduleResume, ScheduleRun, ScheduleSlots,
+    Slot, SlotState,
+};
+use tenure_core::codes;
 
 use super::Client;
 use crate::error::Result;
-use crate::schedules::{self, Explanation, NewSchedule, Preview};
+use crate::operations::Perform;
+use crate::schedules::{self, NewSchedule};
 use crate::store::Timestamp;
-use crate::store::schedules::{self as store, Backfilled, Schedule, Slot, SlotFilter};
 
 /// Two that declare a schedule at once may stand in each other's way; the one that gives way tries again.
 const ROUNDS_MAX: usize = 5;
+/// The maximum number of schedules or slots of a list that names none.
+const LIMIT: i32 = 100;
 
 impl Client {
     /// The schedule of this name, whether there is one or not.
@@ -38,8 +43,29 @@ impl Client {
 
     /// The schedules of the tenant by name, at most so many, after this name.
     pub async fn schedules(&self, limit: Option<i32>, after: Option<&str>) -> Result<Vec<Schedule>> {
-        store::schedule_list(&*self.pool.get().await?, limit, after).await
+        let list = ScheduleList {
+            after: after.map(str::to_owned),
+            cursor: None,
+            limit: limit.unwrap_or(LIMIT),
+        };
+        let page = list.perform(&*self.pool.get().await?).await?;
+        Ok(page.items)
     }
+}
+
+/// Which slots to list; what is left out does not filter.
+#[derive(Debug, Clone, Default)]
+pub struct SlotFilter {
+    /// Only slots in one of these states.
+    pub state: Option<Vec<SlotState>>,
+    /// Only slots planned for this time or later.
+    pub from: Option<Timestamp>,
+    /// Only slots planned for this time or earlier.
+    pub until: Option<Timestamp>,
+    /// The maximum number of slots; 100 if left out.
+    pub limit: Option<i32>,
+    /// Only slots planned for a time before this one.
+    pub before: Option<Timestamp>,
 }
 
 /// A schedule by its name; see [`Client::schedule`].
@@ -47,18 +73,6 @@ impl Client {
 pub struct NamedSchedule {
     client: Client,
     name: String,
-}
-
-/// What became of a declaration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PutOutcome {
-    /// There was no schedule of this name.
-    Created,
-    /// It was another, and is now as declared. What the old rule had planned is given up.
-    Updated,
-    /// It was just so.
-    Unchanged,
 }
 
 impl NamedSchedule {
@@ -70,99 +84,123 @@ impl NamedSchedule {
     /// Makes it. Refused as `schedule_exists` if there is one of this name.
     pub async fn create(&self, schedule: &NewSchedule) -> Result<Schedule> {
         let connection = self.client.pool.get().await?;
-        let made = schedules::create(&*connection, &self.name, &schedule.spec(), self.whom()).await?;
-        read("schedule_create", made)
+        let whom = self.client.on_behalf_of.as_deref();
+        let made = schedules::create(&*connection, &self.name, &schedule.spec(), whom).await?;
+        Ok(made.schedule)
     }
 
     /// Makes it, or makes it equal to this one, or leaves it alone if it is: for schedules that a program declares. A
     /// pause stays. Two who declare it at once both succeed.
-    pub async fn put(&self, schedule: &NewSchedule) -> Result<PutOutcome> {
+    pub async fn put(&self, schedule: &NewSchedule) -> Result<ScheduleOutcome> {
         let connection = self.client.pool.get().await?;
+        let whom = self.client.on_behalf_of.as_deref();
         let mut round = 1;
-        let answer = loop {
-            match schedules::put(&*connection, &self.name, &schedule.spec(), self.whom()).await {
+        loop {
+            match schedules::put(&*connection, &self.name, &schedule.spec(), whom).await {
                 Err(error) if error.is(codes::BUSY_TRY_AGAIN) && round < ROUNDS_MAX => round += 1,
-                answer => break answer?,
+                answer => return Ok(answer?.outcome),
             }
-        };
-        read("schedule_put", answer["outcome"].clone())
+        }
     }
 
     /// Lets its slots be skipped, each with its row, until it is resumed. What is under way goes on.
     pub async fn pause(&self, note: &str) -> Result<Schedule> {
-        let connection = self.client.pool.get().await?;
-        let paused = store::schedule_pause(&*connection, &self.name, Some(note), self.whom()).await?;
-        read("schedule_pause", paused)
+        let pause = SchedulePause {
+            name: self.name.clone(),
+            note: Some(note.to_owned()),
+            on_behalf_of: self.whom(),
+        };
+        self.perform(pause).await
     }
 
     /// Lets it go on with the next slot.
     pub async fn resume(&self) -> Result<Schedule> {
-        let connection = self.client.pool.get().await?;
-        let resumed = store::schedule_resume(&*connection, &self.name, self.whom()).await?;
-        read("schedule_resume", resumed)
+        let (name, on_behalf_of) = (self.name.clone(), self.whom());
+        self.perform(ScheduleResume { name, on_behalf_of }).await
     }
 
     /// Ends it; its slots stay until their retention is over. Refused as `state_conflict` while a run is under way.
     pub async fn delete(&self) -> Result<()> {
-        let connection = self.client.pool.get().await?;
-        store::schedule_delete(&*connection, &self.name, self.whom()).await?;
+        let (name, on_behalf_of) = (self.name.clone(), self.whom());
+        self.perform(ScheduleDelete { name, on_behalf_of }).await?;
         Ok(())
     }
 
     /// Runs it now, whatever its rule says and paused or not: a slot of its own. While another run is under way its
     /// overlap decides whether this one runs, waits or is skipped.
     pub async fn run_now(&self) -> Result<Slot> {
-        let connection = self.client.pool.get().await?;
-        let slot = store::schedule_run(&*connection, &self.name, self.whom()).await?;
-        read("schedule_run", slot)
+        let (name, on_behalf_of) = (self.name.clone(), self.whom());
+        Ok(self.perform(ScheduleRun { name, on_behalf_of }).await?.slot)
     }
 
     /// What it is, and where it stands.
     pub async fn show(&self) -> Result<Schedule> {
-        store::schedule_show(&*self.client.pool.get().await?, &self.name).await
+        schedules::show(&*self.client.pool.get().await?, &self.name).await
     }
 
     /// Its next slots.
-    pub async fn preview(&self, count: usize) -> Result<Preview> {
+    pub async fn preview(&self, count: i32) -> Result<RulePreview> {
         schedules::preview(&*self.client.pool.get().await?, &self.name, count).await
     }
 
     /// What became of a moment: which slot stands for it, or why none does.
-    pub async fn explain(&self, at: impl Into<Timestamp>) -> Result<Explanation> {
-        schedules::explain(&*self.client.pool.get().await?, &self.name, at.into()).await
+    pub async fn explain(&self, at: impl Into<Timestamp>) -> Result<ScheduleExplanation> {
+        let (name, at) = (self.name.clone(), at.into());
+        self.perform(ScheduleExplain { name, at }).await
     }
 
     /// Its slots, newest first.
     pub async fn slots(&self, filter: &SlotFilter) -> Result<Vec<Slot>> {
-        store::schedule_slots(&*self.client.pool.get().await?, &self.name, filter).await
+        let list = ScheduleSlots {
+            name: self.name.clone(),
+            state: filter.state.clone(),
+            from: filter.from,
+            until: filter.until,
+            before: filter.before,
+            cursor: None,
+            limit: filter.limit.unwrap_or(LIMIT),
+        };
+        Ok(self.perform(list).await?.items)
     }
 
     /// What a backfill of this range would run: slots of the past that nobody ran.
-    pub async fn backfill_preview(&self, from: Timestamp, until: Timestamp) -> Result<Vec<Backfilled>> {
-        let connection = self.client.pool.get().await?;
-        schedules::backfill(&*connection, &self.name, (from, until), "dry_run", None, self.whom()).await
+    pub async fn backfill_preview(&self, from: Timestamp, until: Timestamp) -> Result<Vec<BackfilledSlot>> {
+        self.fill(from, until, BackfillMode::DryRun, 0).await
     }
 
     /// Runs the slots of this range that nobody ran, each so many seconds after the one before.
-    pub async fn backfill(&self, from: Timestamp, until: Timestamp, stagger_seconds: i32) -> Result<Vec<Backfilled>> {
-        let connection = self.client.pool.get().await?;
-        let stagger = Some(stagger_seconds);
-        schedules::backfill(&*connection, &self.name, (from, until), "apply", stagger, self.whom()).await
+    pub async fn backfill(
+        &self,
+        from: Timestamp,
+        until: Timestamp,
+        stagger_seconds: i32,
+    ) -> Result<Vec<BackfilledSlot>> {
+        self.fill(from, until, BackfillMode::Apply, stagger_seconds).await
     }
 
-    fn whom(&self) -> Option<&str> {
-        self.client.on_behalf_of.as_deref()
+    async fn fill(
+        &self,
+        from: Timestamp,
+        until: Timestamp,
+        mode: BackfillMode,
+        stagger_seconds: i32,
+    ) -> Result<Vec<BackfilledSlot>> {
+        let backfill = ScheduleBackfill {
+            name: self.name.clone(),
+            from,
+            until,
+            mode,
+            stagger_seconds,
+            on_behalf_of: self.whom(),
+        };
+        Ok(self.perform(backfill).await?.items)
     }
-}
 
-pub(super) fn read<T: DeserializeOwned>(function: &str, answer: Value) -> Result<T> {
-    serde_json::from_value(answer).map_err(|error| {
-        let refusal = Refusal::new(
-            codes::DATABASE_ERROR,
-            format!("The answer of tenure.{function} cannot be read."),
-            error.to_string(),
-            "Check that program and schema belong together: tenure doctor.",
-        );
-        refusal.into()
-    })
+    async fn perform<O: Perform>(&self, operation: O) -> Result<O::Answer> {
+        operation.perform(&*self.client.pool.get().await?).await
+    }
+
+    fn whom(&self) -> Option<String> {
+        self.client.on_behalf_of.as_deref().map(str::to_owned)
+    }
 }

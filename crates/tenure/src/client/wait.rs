@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tenure_api::jobs::JobState;
 use tenure_core::{Refusal, codes};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -18,9 +19,6 @@ const POLL_FIRST: Duration = Duration::from_millis(10);
 const POLL_LAST: Duration = Duration::from_secs(1);
 /// No wait is meant to be longer: one year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-/// The states that nothing but an operator or retention changes.
-const AT_REST: &[&str] = &["succeeded", "failed", "cancelled", "dead_letter", "cleaned"];
 
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -97,7 +95,7 @@ impl Client {
                 jobs::show(&*connection, job_id).await?
             };
             let state = shown["state"].as_str().unwrap_or_default();
-            if AT_REST.contains(&state) {
+            if JobState::from(state).is_at_rest() {
                 return Ok(serde_json::from_value(shown).map_err(|error| unreadable(&error))?);
             }
             let left = until.saturating_duration_since(Instant::now());

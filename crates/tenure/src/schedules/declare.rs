@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tenure_api::schedules::Overlap;
 use tenure_core::{Refusal, codes};
 
 use crate::error::Result;
@@ -34,20 +35,6 @@ use crate::store::Timestamp;
 #[must_use]
 pub struct NewSchedule {
     spec: Map<String, Value>,
-}
-
-/// What becomes of a slot while another run of its schedule is under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Overlap {
-    /// It is skipped.
-    Skip,
-    /// It waits for its turn.
-    Queue,
-    /// The other is asked to stop, and makes room.
-    CancelOther,
-    /// Both run.
-    Allow,
 }
 
 /// What becomes of slots that nobody was there to start.
@@ -155,13 +142,7 @@ impl NewSchedule {
     /// What becomes of a slot while another run is under way. By default it is skipped; it waits if every plan is caught
     /// up.
     pub fn overlap(self, overlap: Overlap) -> NewSchedule {
-        let name = match overlap {
-            Overlap::Skip => "skip",
-            Overlap::Queue => "queue",
-            Overlap::CancelOther => "cancel_other",
-            Overlap::Allow => "allow",
-        };
-        self.set("overlap", name)
+        self.set("overlap", overlap.as_str())
     }
 
     /// What becomes of slots that nobody was there to start. By default what the kind says; else none of an agent's runs,

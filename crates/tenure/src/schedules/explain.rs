@@ -1,44 +1,25 @@
 //! Why a schedule did, or did not, run at a moment.
 
+use serde_json::Map;
+use tenure_api::schedules::{CatchUp, ScheduleExplain};
 use tokio_postgres::GenericClient;
 
-use super::{Bounds, rhythm_of, seconds, timestamp};
+use super::{
+    Bounds, ExplainVerdict, Schedule, ScheduleExplanation, ScheduleState, SkipReason, Slot, SlotOrigin, SlotState,
+    rhythm_of, seconds, show, timestamp,
+};
 use crate::error::Result;
-use crate::store::Timestamp;
-use crate::store::schedules::{Schedule, Slot, schedule_at, schedule_show};
-
-/// What became of a moment in the life of a schedule.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[non_exhaustive]
-pub struct Explanation {
-    /// The schedule.
-    pub schedule: String,
-    /// The moment that was asked about.
-    pub at: Timestamp,
-    /// What the clock on the wall said then, where the rule is at home.
-    pub local: String,
-    /// In one word: the state of the slot, or `missed`, `unplanned`, `no_slot`, `before_schedule`, `after_end`.
-    pub verdict: String,
-    /// The answer in a sentence.
-    pub answer: String,
-    /// What to do about it, if there is something.
-    pub next_step: Option<String>,
-    /// The slot that stands for the moment.
-    pub slot: Option<Slot>,
-    /// The last moment before, by the rule as it is now.
-    pub previous: Option<Timestamp>,
-    /// The first moment after, by the rule as it is now.
-    pub following: Option<Timestamp>,
-    /// When it runs next, seen from now.
-    pub next: Option<Timestamp>,
-}
+use crate::operations::rows;
+use crate::store::{self, Timestamp};
 
 /// Says what became of a moment: which slot stands for it, or why none does.
-pub async fn explain(client: &impl GenericClient, name: &str, at: Timestamp) -> Result<Explanation> {
-    let schedule = schedule_show(client, name).await?;
-    let found = schedule_at(client, name, at).await?.into_iter().next();
-    let now = crate::store::now(client).await?;
+pub async fn explain(client: &(impl GenericClient + Sync), question: &ScheduleExplain) -> Result<ScheduleExplanation> {
+    let at = question.at;
+    let schedule = show(client, &question.name).await?;
+    // First the slot of just that plan time, then one that covers it because no scheduler saw it in time.
+    let slots: Vec<Slot> = rows(client, question, Map::new()).await?;
+    let found = slots.into_iter().next();
+    let now = store::now(client).await?;
     // Of a rule that cannot be computed, what stands is told all the same.
     let rhythm = rhythm_of(&schedule).ok();
     let bounds = Bounds::of(schedule.start_at, schedule.end_at);
@@ -49,7 +30,7 @@ pub async fn explain(client: &impl GenericClient, name: &str, at: Timestamp) -> 
     let previous = within(rule.and_then(|it| it.latest(moment - 1)));
     let following = within(rule.and_then(|it| it.next(moment)));
     let told = tell(&schedule, found.as_ref(), at, now, is_slot, (previous, following));
-    Ok(Explanation {
+    Ok(ScheduleExplanation {
         schedule: schedule.name.clone(),
         at,
         local: rule.map_or_else(|| at.to_string(), |it| it.local(moment)),
@@ -66,15 +47,15 @@ pub async fn explain(client: &impl GenericClient, name: &str, at: Timestamp) -> 
 }
 
 struct Told {
-    verdict: String,
+    verdict: ExplainVerdict,
     answer: String,
     next_step: Option<String>,
 }
 
 impl Told {
-    fn new(verdict: &str, answer: impl Into<String>) -> Told {
+    fn new(verdict: ExplainVerdict, answer: impl Into<String>) -> Told {
         Told {
-            verdict: verdict.to_owned(),
+            verdict,
             answer: answer.into(),
             next_step: None,
         }
@@ -96,14 +77,14 @@ fn tell(
 ) -> Told {
     let name = &schedule.name;
     // A run by hand answers for the second it was asked for in.
-    if let Some(slot) = slot.filter(|slot| slot.plan_time == at || slot.origin == "manual") {
+    if let Some(slot) = slot.filter(|slot| slot.plan_time == at || slot.origin == SlotOrigin::Manual) {
         return of_slot(name, slot, now);
     }
-    if let Some(slot) = slot.filter(|slot| slot.skip_reason.as_deref() == Some("paused")) {
+    if let Some(slot) = slot.filter(|slot| slot.skip_reason == Some(SkipReason::Paused)) {
         return of_slot(name, slot, now);
     }
     if let Some(slot) = slot {
-        let over = slot.ended_at.filter(|_| slot.state == "skipped");
+        let over = slot.ended_at.filter(|_| slot.state == SlotState::Skipped);
         let seen = over.map(|at| format!(" until {at}")).unwrap_or_default();
         let answer = format!(
             "Nobody was there to start it: no scheduler looked at {name} from {}{seen}, and {} slots were missed. Its catch-up is {}.",
@@ -111,7 +92,7 @@ fn tell(
             slot.missed.unwrap_or(1),
             schedule.catch_up
         );
-        return Told::new("missed", answer).next(format!(
+        return Told::new(ExplainVerdict::Missed, answer).next(format!(
             "Run what was missed: tenure schedule backfill {} --from {} --until {}.",
             typed(name),
             slot.plan_time,
@@ -120,17 +101,20 @@ fn tell(
     }
     if at < schedule.created_at {
         let answer = format!("{name} was made later, at {}.", schedule.created_at);
-        return Told::new("before_schedule", answer);
+        return Told::new(ExplainVerdict::BeforeSchedule, answer);
     }
     if schedule.end_at.is_some_and(|end| at > end) {
-        return Told::new("after_end", format!("{name} has ended: no slot after its end_at."));
+        return Told::new(
+            ExplainVerdict::AfterEnd,
+            format!("{name} has ended: no slot after its end_at."),
+        );
     }
-    if schedule.state == "failing" {
+    if schedule.state == ScheduleState::Failing {
         let why = schedule
             .error_message
             .as_deref()
             .unwrap_or("its rule cannot be computed");
-        return Told::new("unplanned", format!("{name} fails: {why}"));
+        return Told::new(ExplainVerdict::Unplanned, format!("{name} fails: {why}"));
     }
     if !is_slot {
         let near = [("before", previous), ("after", following)];
@@ -147,83 +131,104 @@ fn tell(
             String::new()
         };
         let answer = format!("The rule of {name} has no slot then: {}.{changed}", near.join(", "));
-        return Told::new("no_slot", answer).next(format!(
+        return Told::new(ExplainVerdict::NoSlot, answer).next(format!(
             "See the moments it names: tenure schedule preview {}.",
             typed(name)
         ));
     }
     if at > now {
-        return Told::new("unplanned", "It is still to come; the slots before it are first.");
+        return Told::new(
+            ExplainVerdict::Unplanned,
+            "It is still to come; the slots before it are first.",
+        );
     }
     if at <= schedule.plan_from {
         let answer = format!(
             "The rule is as it is since {}; what stood before had no slot then, it was not yet planned when the rule was changed, or its record is past its retention.",
             schedule.plan_from
         );
-        return Told::new("unplanned", answer);
+        return Told::new(ExplainVerdict::Unplanned, answer);
     }
-    if schedule.catch_up == "every_plan" && schedule.planned_to.is_some_and(|to| at > to) {
+    if schedule.catch_up == CatchUp::EveryPlan && schedule.planned_to.is_some_and(|to| at > to) {
         let answer = format!(
             "It is late, and is caught up in its turn: {name} has come to {}.",
             told_to(schedule)
         );
-        return Told::new("unplanned", answer);
+        return Told::new(ExplainVerdict::Unplanned, answer);
     }
     if schedule.planned_to.is_some_and(|to| at < to) {
-        return Told::new("unplanned", "Its record is past its retention.");
+        return Told::new(ExplainVerdict::Unplanned, "Its record is past its retention.");
     }
-    Told::new("unplanned", format!("No scheduler has looked at {name} since."))
-        .next("See whether a server runs, and whether it can reach the database: tenure health, tenure doctor.")
+    Told::new(
+        ExplainVerdict::Unplanned,
+        format!("No scheduler has looked at {name} since."),
+    )
+    .next("See whether a server runs, and whether it can reach the database: tenure health, tenure doctor.")
 }
 
 fn of_slot(name: &str, slot: &Slot, now: Timestamp) -> Told {
     let code = slot.error_code.as_deref().unwrap_or("no code");
     let message = slot.error_message.as_deref().unwrap_or("");
     let job = slot.job_id.map(|id| id.to_string()).unwrap_or_default();
-    match (slot.state.as_str(), slot.skip_reason.as_deref()) {
-        ("planned", _) => match slot.waiting_since {
+    match (&slot.state, &slot.skip_reason) {
+        (SlotState::Planned, _) => match slot.waiting_since {
             Some(since) => Told::new(
-                "planned",
+                ExplainVerdict::Planned,
                 format!("It is due and waits since {since} for another run of {name} to end."),
             )
             .next(format!(
                 "See that run: tenure schedule slots {} --state running.",
                 typed(name)
             )),
-            None if slot.due_at > now => Told::new("planned", format!("It is planned and starts at {}.", slot.due_at)),
+            None if slot.due_at > now => Told::new(
+                ExplainVerdict::Planned,
+                format!("It is planned and starts at {}.", slot.due_at),
+            ),
             None => Told::new(
-                "planned",
+                ExplainVerdict::Planned,
                 format!("It was due at {} and no scheduler has started it yet.", slot.due_at),
             )
             .next("See whether a server runs: tenure health, tenure doctor."),
         },
-        ("running", _) => {
-            let state = slot.job_state.as_deref().unwrap_or("queued");
-            Told::new("running", format!("It runs: job {job} is {state}."))
+        (SlotState::Running, _) => {
+            let state = slot.job_state.as_ref().map_or("queued", |state| state.as_str());
+            Told::new(ExplainVerdict::Running, format!("It runs: job {job} is {state}."))
                 .next(format!("See why it does not end: tenure job explain {job}."))
         }
-        ("succeeded", _) => Told::new("succeeded", format!("It ran and succeeded: job {job}{}.", took(slot))),
-        ("failed", _) => Told::new("failed", format!("It ran and failed: {code}. {message}"))
+        (SlotState::Succeeded, _) => Told::new(
+            ExplainVerdict::Succeeded,
+            format!("It ran and succeeded: job {job}{}.", took(slot)),
+        ),
+        (SlotState::Failed, _) => Told::new(ExplainVerdict::Failed, format!("It ran and failed: {code}. {message}"))
             .next(format!("See its attempts: tenure job timeline {job}.")),
-        ("cancelled", _) => Told::new("cancelled", format!("Its run was cancelled. {message}")),
-        (_, Some("overlap")) => Told::new(
-            "skipped",
+        (SlotState::Cancelled, _) => Told::new(ExplainVerdict::Cancelled, format!("Its run was cancelled. {message}")),
+        (_, Some(SkipReason::Overlap)) => Told::new(
+            ExplainVerdict::Skipped,
             format!("It was skipped: another run of {name} was under way. {message}"),
         )
         .next("Let slots wait with the overlap queue, or make the run faster."),
-        (_, Some("paused")) => Told::new("skipped", format!("It was skipped: {name} was paused. {message}")),
-        (_, Some("missed_window")) => {
+        (_, Some(SkipReason::Paused)) => Told::new(
+            ExplainVerdict::Skipped,
+            format!("It was skipped: {name} was paused. {message}"),
+        ),
+        (_, Some(SkipReason::MissedWindow)) => {
             let answer = format!("It was skipped: nobody was there to start it in time. {message}");
-            Told::new("missed", answer).next(format!(
+            Told::new(ExplainVerdict::Missed, answer).next(format!(
                 "Run it after all: tenure schedule backfill {} --from {1} --until {1}.",
                 typed(name),
                 slot.plan_time
             ))
         }
-        (_, Some("superseded")) => Told::new("skipped", format!("It was planned and then given up. {message}")),
-        (_, Some("refused")) => Told::new("skipped", format!("Its job was refused: {code}. {message}"))
-            .next(format!("See what it means: tenure errors {code}.")),
-        (state, _) => Told::new(state, format!("Its state is {state}.")),
+        (_, Some(SkipReason::Superseded)) => Told::new(
+            ExplainVerdict::Skipped,
+            format!("It was planned and then given up. {message}"),
+        ),
+        (_, Some(SkipReason::Refused)) => Told::new(
+            ExplainVerdict::Skipped,
+            format!("Its job was refused: {code}. {message}"),
+        )
+        .next(format!("See what it means: tenure errors {code}.")),
+        (state, _) => Told::new(state.as_str().into(), format!("Its state is {state}.")),
     }
 }
 

@@ -9,21 +9,27 @@ mod plan;
 mod preview;
 mod wall;
 
-pub use declare::{CatchUp, NewSchedule, Overlap, SlotInfo};
-pub use explain::{Explanation, explain};
+pub use declare::{CatchUp, NewSchedule, SlotInfo};
+pub use explain::explain;
 pub use plan::plan;
-pub use preview::{Preview, PreviewedSlot, Rule, preview, preview_rule};
+pub use preview::{preview, preview_rule};
+pub use tenure_api::schedules::{
+    BackfillMode, BackfillVerdict, BackfilledSlot, ExplainVerdict, Overlap, PreviewedSlot, RulePreview, Schedule,
+    ScheduleExplanation, ScheduleOutcome, ScheduleRule, ScheduleSlots, ScheduleState, ScheduleWritten, SkipReason,
+    Slot, SlotOrigin, SlotState,
+};
 pub use wall::moment;
 
 use serde_json::Value;
+use tenure_api::schedules::{ScheduleBackfill, ScheduleShow};
 use tenure_core::limits::{BACKFILL_SLOTS_MAX, JITTER_SECONDS_MAX};
 use tenure_core::rhythm::Rhythm;
 use tenure_core::{Refusal, codes};
 use tokio_postgres::GenericClient;
 
 use crate::error::Result;
-use crate::store::Timestamp;
-use crate::store::schedules::{self, Backfilled, Schedule};
+use crate::operations::call;
+use crate::store::{self, Timestamp};
 
 const MICROS: i64 = 1_000_000;
 
@@ -33,43 +39,46 @@ pub async fn create(
     name: &str,
     spec: &Value,
     on_behalf_of: Option<&str>,
-) -> Result<Value> {
+) -> Result<ScheduleWritten> {
     check_spec(spec, None)?;
-    schedules::schedule_create(client, name, spec, on_behalf_of).await
+    store::schedules::schedule_create(client, name, spec, on_behalf_of).await
 }
 
 /// Makes a schedule, or makes it equal to this one; its rule was checked.
-pub async fn put(client: &impl GenericClient, name: &str, spec: &Value, on_behalf_of: Option<&str>) -> Result<Value> {
-    check_spec(spec, None)?;
-    schedules::schedule_put(client, name, spec, on_behalf_of).await
-}
-
-/// Changes a schedule; if its rule is touched, what becomes of it was checked.
-pub async fn update(
+pub async fn put(
     client: &impl GenericClient,
     name: &str,
-    changes: &Value,
+    spec: &Value,
     on_behalf_of: Option<&str>,
-) -> Result<Value> {
+) -> Result<ScheduleWritten> {
+    check_spec(spec, None)?;
+    store::schedules::schedule_put(client, name, spec, on_behalf_of).await
+}
+
+/// The schedule of this name.
+pub async fn show(client: &(impl GenericClient + Sync), name: &str) -> Result<Schedule> {
+    let name = name.to_owned();
+    call(client, &ScheduleShow { name }).await
+}
+
+/// Refuses changes to a rule that would leave it without moments, or with too many.
+pub(crate) async fn check_changes(client: &(impl GenericClient + Sync), name: &str, changes: &Value) -> Result<()> {
     let rule = ["cron", "every_seconds", "zone", "jitter_seconds", "start_at"];
     if rule.iter().any(|field| changes.get(field).is_some()) {
-        check_spec(changes, Some(&schedules::schedule_show(client, name).await?))?;
+        check_spec(changes, Some(&show(client, name).await?))?;
     }
-    schedules::schedule_update(client, name, changes, on_behalf_of).await
+    Ok(())
 }
 
-/// Runs the slots of a range that nobody ran; `mode` is `dry_run` or `apply`.
-pub async fn backfill(
-    client: &impl GenericClient,
-    name: &str,
-    (from, until): (Timestamp, Timestamp),
-    mode: &str,
-    stagger_seconds: Option<i32>,
-    on_behalf_of: Option<&str>,
-) -> Result<Vec<Backfilled>> {
-    check_backfill(mode, stagger_seconds)?;
-    let schedule = schedules::schedule_show(client, name).await?;
-    let now = crate::store::now(client).await?;
+/// The moments in the range of a backfill that the rule names.
+pub(crate) async fn backfill_times(
+    client: &(impl GenericClient + Sync),
+    backfill: &ScheduleBackfill,
+) -> Result<Vec<Timestamp>> {
+    let (from, until) = (backfill.from, backfill.until);
+    check_backfill(backfill.mode.as_str(), backfill.stagger_seconds)?;
+    let schedule = show(client, &backfill.name).await?;
+    let now = store::now(client).await?;
     if until < from || until > now {
         let refusal = Refusal::new(
             codes::RANGE_INVALID,
@@ -99,14 +108,11 @@ pub async fn backfill(
         );
         return Err(refusal.into());
     }
-    if times.is_empty() {
-        return Ok(Vec::new());
-    }
-    schedules::schedule_backfill(client, name, &times, mode, stagger_seconds, on_behalf_of).await
+    Ok(times)
 }
 
 /// Refuses what the database would refuse, were there a slot to ask it about.
-fn check_backfill(mode: &str, stagger_seconds: Option<i32>) -> Result<(), Refusal> {
+fn check_backfill(mode: &str, stagger_seconds: i32) -> Result<(), Refusal> {
     if !["dry_run", "apply"].contains(&mode) {
         return Err(Refusal::new(
             codes::VALUE_UNKNOWN,
@@ -115,15 +121,15 @@ fn check_backfill(mode: &str, stagger_seconds: Option<i32>) -> Result<(), Refusa
             "Use one of these.",
         ));
     }
-    match stagger_seconds {
-        Some(seconds) if !(0..=JITTER_SECONDS_MAX).contains(&seconds.into()) => Err(Refusal::new(
+    if !(0..=JITTER_SECONDS_MAX).contains(&stagger_seconds.into()) {
+        return Err(Refusal::new(
             codes::NUMBER_OUT_OF_RANGE,
-            format!("The stagger is {seconds}."),
+            format!("The stagger is {stagger_seconds}."),
             format!("It must lie between 0 and {JITTER_SECONDS_MAX}."),
             "Give a number within these bounds.",
-        )),
-        _ => Ok(()),
+        ));
     }
+    Ok(())
 }
 
 /// The rule of a schedule.
@@ -155,7 +161,7 @@ fn rhythm(cron: Option<&str>, every: Option<i64>, zone: &str, start: Option<Time
 }
 
 /// Refuses a rule that names no moments, or too many. What else a specification says is checked by the database.
-fn check_spec(spec: &Value, stands: Option<&Schedule>) -> Result<(), Refusal> {
+pub(crate) fn check_spec(spec: &Value, stands: Option<&Schedule>) -> Result<(), Refusal> {
     let named = |field: &str| spec.get(field).filter(|value| !value.is_null());
     let is_text = |field: &str| named(field).is_none_or(Value::is_string);
     let is_number = |field: &str| named(field).is_none_or(|value| value.as_i64().is_some());

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use serde_json::Value;
+use tenure_api::anchors::AnchorList;
 use tenure_core::anchor::Checkpoint;
 use tokio_postgres::Client;
 
@@ -11,10 +11,9 @@ use super::Settings;
 use super::anchor_file::AnchorFile;
 use crate::error::Result;
 use crate::evidence::KeySource;
+use crate::operations::Perform;
 use crate::pool::Pool;
-use crate::store::anchors::{
-    self, AnchorQuery, anchor_add, anchor_begin, anchor_collect, anchor_list, anchor_published, anchor_sweep,
-};
+use crate::store::anchors::{self, anchor_add, anchor_begin, anchor_collect, anchor_published, anchor_sweep};
 use crate::store::for_every_tenant;
 
 /// How often it looks, unless told otherwise. How often a checkpoint is made is a setting: `evidence.anchor_minutes`.
@@ -149,19 +148,19 @@ async fn publish_page(client: &mut Client, file: &AnchorFile) -> Result<std::io:
     let sink = file.sink();
     anchor_published(&transaction, sink, 0, Some("being written")).await?;
     let at = file.last_number();
-    let mut query = AnchorQuery {
+    let after = AnchorList {
         after: Some(*at.as_ref().unwrap_or(&0)),
-        limit: Some(PUBLISH_ROWS),
         heads: true,
-        newest: false,
+        limit: PUBLISH_ROWS,
+        ..AnchorList::default()
     };
-    let page = anchor_list(&transaction, &query).await?;
-    query = AnchorQuery {
-        limit: Some(1),
+    let page = after.perform(&transaction).await?.items;
+    let last = AnchorList {
         newest: true,
-        ..AnchorQuery::default()
+        limit: 1,
+        ..AnchorList::default()
     };
-    let newest = anchor_list(&transaction, &query).await?;
+    let newest = last.perform(&transaction).await?.items.pop();
     let written = match at {
         Ok(at) => append(file.clone(), page, newest).await.map(|rows| (at, rows)),
         Err(error) => Err(error),
@@ -178,10 +177,7 @@ async fn publish_page(client: &mut Client, file: &AnchorFile) -> Result<std::io:
 }
 
 /// Waits for the disk on a thread of its own.
-async fn append(file: AnchorFile, page: Vec<Value>, newest: Vec<Value>) -> std::io::Result<usize> {
-    let read = |row: Value| serde_json::from_value::<Checkpoint>(row).map_err(std::io::Error::other);
-    let page = page.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let newest = newest.into_iter().next().map(read).transpose()?;
+async fn append(file: AnchorFile, page: Vec<Checkpoint>, newest: Option<Checkpoint>) -> std::io::Result<usize> {
     let appended = tokio::task::spawn_blocking(move || file.append(&page, newest.as_ref()));
     appended.await.map_err(std::io::Error::other)?
 }

@@ -3,13 +3,14 @@
 use std::future::Future;
 use std::time::Duration;
 
+use tenure_api::jobs::{JobReap, ReapMode};
 use tokio_postgres::{Client, GenericClient};
 
 use crate::error::Result;
+use crate::operations;
 use crate::pool::Pool;
 use crate::store::for_every_tenant;
 use crate::store::health::installation_check;
-use crate::store::leases::{ReapMode, job_reap};
 
 /// How often the reaper looks, unless told otherwise.
 pub const INTERVAL: Duration = Duration::from_secs(5);
@@ -34,9 +35,11 @@ pub async fn run_once(client: &mut Client) -> Result<Counts> {
     for _ in 0..BATCHES_MAX {
         let transaction = client.transaction().await?;
         for_every_tenant(&transaction).await?;
-        let ended = job_reap(&transaction, ReapMode::Apply, Some(BATCH_ROWS_MAX))
-            .await?
-            .len();
+        let reap = JobReap {
+            mode: ReapMode::Apply,
+            limit: BATCH_ROWS_MAX,
+        };
+        let ended = operations::call(&transaction, &reap).await?.items.len();
         transaction.commit().await?;
         counts.ended += ended;
         if ended < BATCH_ROWS_MAX as usize {

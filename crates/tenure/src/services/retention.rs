@@ -3,13 +3,15 @@
 use std::future::Future;
 use std::time::Duration;
 
+use tenure_api::jobs::JobSweep;
 use tokio_postgres::Client;
 
 use crate::error::Result;
+use crate::operations;
 use crate::pool::Pool;
 use crate::store::for_every_tenant;
 use crate::store::requests::request_sweep;
-use crate::store::retention::{Kept, PARTITIONED, job_sweep, partition_upkeep};
+use crate::store::retention::{Kept, PARTITIONED, partition_upkeep};
 use crate::store::schedules::slot_sweep;
 use crate::store::subscriptions::delivery_sweep;
 
@@ -53,13 +55,14 @@ pub async fn run_once(client: &mut Client) -> Result<Counts> {
     for _ in 0..BATCHES_MAX {
         let transaction = client.transaction().await?;
         for_every_tenant(&transaction).await?;
-        let swept = job_sweep(&transaction, Some(BATCH_ROWS_MAX)).await?;
+        let sweep = JobSweep { limit: BATCH_ROWS_MAX };
+        let swept = operations::call(&transaction, &sweep).await?;
         transaction.commit().await?;
         counts.examined += swept.examined;
         counts.cleaned += swept.cleaned;
         counts.dead_letters_removed += swept.dead_letters_removed;
         // Another sweep at work, or nothing more to see.
-        if swept.end_of_pass || swept.why.is_some() {
+        if swept.end_of_pass == Some(true) || swept.why.is_some() {
             break;
         }
     }

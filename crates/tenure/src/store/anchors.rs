@@ -1,8 +1,8 @@
-//! Checkpoints over the chains of executions, and proofs by them.
+//! Making checkpoints over the chains of executions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure_core::anchor::{Checkpoint, Proof};
+use tenure_core::anchor::Checkpoint;
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
@@ -48,27 +48,6 @@ row! {
     }
 }
 
-row! {
-    /// A row of the list.
-    pub struct Listed {
-        /// The checkpoint.
-        pub checkpoint: Value,
-    }
-}
-
-/// Which checkpoints to list.
-#[derive(Debug, Clone, Default)]
-pub struct AnchorQuery {
-    /// Those after this number.
-    pub after: Option<i64>,
-    /// Maximum number of rows.
-    pub limit: Option<i32>,
-    /// With the chain heads of the caller's tenant, or of all tenants for a server that acts for every tenant.
-    pub heads: bool,
-    /// The last ones instead of the first.
-    pub newest: bool,
-}
-
 /// Finds executions whose chain has grown (`tenure.anchor_collect`).
 pub async fn anchor_collect(client: &impl GenericClient) -> Result<Collected> {
     Call::new("anchor_collect").read(client).await
@@ -93,32 +72,6 @@ pub async fn anchor_add(
         .with("p_at", &begun.at)
         .with("p_key_id", &key_id)
         .with("p_signature", &signature)
-        .read(client)
-        .await
-}
-
-/// Checkpoints in their order (`tenure.anchor_list`).
-pub async fn anchor_list(client: &impl GenericClient, query: &AnchorQuery) -> Result<Vec<Value>> {
-    let listed: Vec<Listed> = Call::new("anchor_list")
-        .maybe("p_after", &query.after)
-        .maybe("p_limit", &query.limit)
-        .with("p_heads", &query.heads)
-        .with("p_newest", &query.newest)
-        .rows(client)
-        .await?;
-    Ok(listed.into_iter().map(|row| row.checkpoint).collect())
-}
-
-/// One checkpoint, with the chain heads of the caller's tenant (`tenure.anchor_show`).
-pub async fn anchor_show(client: &impl GenericClient, number: i64) -> Result<Value> {
-    Call::new("anchor_show").with("p_number", &number).value(client).await
-}
-
-/// The proof that a checkpoint covers an execution: the newest one, or that of this number (`tenure.anchor_proof`).
-pub async fn anchor_proof(client: &impl GenericClient, execution_id: Uuid, number: Option<i64>) -> Result<Proof> {
-    Call::new("anchor_proof")
-        .with("p_execution_id", &execution_id)
-        .maybe("p_number", &number)
         .read(client)
         .await
 }

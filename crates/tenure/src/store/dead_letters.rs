@@ -47,8 +47,8 @@ row! {
 /// Which dead letters to list; what is left out does not filter.
 #[derive(Debug, Clone, Default)]
 pub struct DeadLetterFilter {
-    /// Only those of this triage status.
-    pub triage_status: Option<String>,
+    /// Only those of these triage statuses.
+    pub triage_status: Option<Vec<String>>,
     /// Only those of this kind.
     pub kind: Option<String>,
     /// Only those of this error.

@@ -1,12 +1,10 @@
 //! Changes of actions, rules, target types and governed settings that wait for a second admin.
 
 use serde_json::Value;
-use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
 use super::Timestamp;
-use super::call::{Call, row};
-use crate::error::Result;
+use super::call::row;
 
 row! {
     /// One proposed change.
@@ -38,32 +36,4 @@ row! {
         /// What they said about it.
         pub comment: Option<String>,
     }
-}
-
-/// Proposed changes, newest first; `None`: in any state (`tenure.governance_change_list`).
-pub async fn governance_change_list(
-    client: &impl GenericClient,
-    state: Option<&str>,
-    limit: Option<i32>,
-) -> Result<Vec<GovernanceChange>> {
-    Call::new("governance_change_list")
-        .nullable("p_state", &state)
-        .maybe("p_limit", &limit)
-        .rows(client)
-        .await
-}
-
-/// Approves or rejects a change (`tenure.governance_change_decide`).
-pub async fn governance_change_decide(
-    client: &impl GenericClient,
-    change_id: Uuid,
-    decision: &str,
-    comment: Option<&str>,
-) -> Result<Value> {
-    Call::new("governance_change_decide")
-        .with("p_change_id", &change_id)
-        .with("p_decision", &decision)
-        .maybe("p_comment", &comment)
-        .value(client)
-        .await
 }

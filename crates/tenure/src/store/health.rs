@@ -1,4 +1,4 @@
-//! Health in one call.
+//! The numbers of an installation, and the state of its database.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,6 @@ use tokio_postgres::GenericClient;
 
 use super::call::{Call, row};
 use crate::error::Result;
-
-/// Backlog, leases, dead letters, executors and gates of the tenant (`tenure.health`).
-pub async fn health(client: &impl GenericClient) -> Result<Value> {
-    Call::new("health").value(client).await
-}
 
 /// What a monitoring system asks for.
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]

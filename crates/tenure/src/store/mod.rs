@@ -16,41 +16,30 @@
 //! # }
 //! ```
 
-pub mod actions;
 pub mod anchors;
-pub mod approvals;
-pub mod archives;
 mod call;
 pub mod config;
 pub mod dead_letters;
 pub mod events;
 pub mod evidence;
-pub mod execution_dead_letters;
 pub mod executions;
 pub mod executions_tick;
-pub mod executors;
 pub mod governance_changes;
 pub mod health;
 mod identity;
 pub mod jobs;
 pub mod kinds;
-pub mod leases;
-pub mod locks;
+pub(crate) mod locks;
 mod payload;
 pub mod principals;
 pub mod requests;
 pub mod retention;
 pub mod schedules;
 pub mod services;
-pub mod steps;
 pub mod subscriptions;
-pub mod target_types;
-pub mod tenants;
-pub mod timeout_policies;
-mod timestamp;
 mod transactions;
 
 pub use identity::{as_principal, as_tenant, for_every_tenant, now, principal};
 pub use payload::Payload;
-pub use timestamp::Timestamp;
+pub use tenure_api::Timestamp;
 pub use transactions::{Snapshot, open_transactions};

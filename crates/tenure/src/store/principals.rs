@@ -1,6 +1,8 @@
 //! Principals, and the keys by which they act over HTTP.
 
 use serde_json::Value;
+use tenure_api::keys::KeyCreate;
+use tenure_core::api_key::ApiKey;
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
@@ -32,71 +34,6 @@ row! {
     }
 }
 
-row! {
-    /// A key, without its secret.
-    pub struct Key {
-        /// By what it is recognised.
-        pub prefix: String,
-        /// Whose it is.
-        pub principal: String,
-        /// `human`, `agent` or `service`.
-        pub kind: String,
-        /// `valid`, `expired` or `revoked`.
-        pub state: String,
-        /// What it may do.
-        pub roles: Vec<String>,
-        /// Up to which level it approves.
-        pub approver_level: Option<i32>,
-        /// The executors it drives; none: any, for claiming.
-        pub executors: Option<Vec<String>>,
-        /// The kinds it works with; none: every kind.
-        pub kinds: Option<Vec<String>>,
-        /// `safe` or `restricted`.
-        pub payload_access: String,
-        /// What somebody wrote about it.
-        pub note: String,
-        /// When it was made.
-        pub created_at: Timestamp,
-        /// By whom.
-        pub created_by: String,
-        /// Who stands behind it, and can have no plan of theirs approved by it: who made it, and whoever made what they made it with.
-        pub makers: Vec<String>,
-        /// When it ends by itself.
-        pub expires_at: Option<Timestamp>,
-        /// When it was revoked.
-        pub revoked_at: Option<Timestamp>,
-        /// By whom.
-        pub revoked_by: Option<String>,
-        /// When it was used last, to about a minute.
-        pub last_used_at: Option<Timestamp>,
-    }
-}
-
-/// A key to make. The secret stays with the caller.
-#[derive(Debug, Clone, Default)]
-pub struct NewKey {
-    /// Whose it will be.
-    pub principal: String,
-    /// By what it is recognised.
-    pub prefix: String,
-    /// The SHA-256 of its secret.
-    pub digest: Vec<u8>,
-    /// What it may do.
-    pub roles: Vec<String>,
-    /// Up to which level it approves.
-    pub approver_level: Option<i32>,
-    /// The executors it drives; none: any, for claiming.
-    pub executors: Option<Vec<String>>,
-    /// The kinds it works with; none: every kind.
-    pub kinds: Option<Vec<String>>,
-    /// `safe` or `restricted`.
-    pub payload_access: Option<String>,
-    /// When it ends by itself.
-    pub expires_at: Option<Timestamp>,
-    /// A word about it.
-    pub note: Option<String>,
-}
-
 /// Makes a principal (`tenure.principal_create`).
 pub async fn principal_create(
     client: &impl GenericClient,
@@ -126,31 +63,24 @@ pub async fn principal_list(client: &impl GenericClient) -> Result<Vec<Principal
     Call::new("principal_list").rows(client).await
 }
 
-/// Makes a key (`tenure.key_create`).
-pub async fn key_create(client: &impl GenericClient, key: &NewKey) -> Result<Value> {
+/// Makes a key whose secret stays with the caller (`tenure.key_create`).
+pub(crate) async fn key_create(client: &impl GenericClient, key: &KeyCreate, secret: &ApiKey) -> Result<Value> {
+    let (prefix, digest) = (secret.prefix().to_owned(), secret.digest().to_vec());
+    let roles: Vec<String> = key.roles.iter().map(ToString::to_string).collect();
+    let payload_access = key.payload_access.as_ref().map(ToString::to_string);
     Call::new("key_create")
         .with("p_principal", &key.principal)
-        .with("p_prefix", &key.prefix)
-        .with("p_digest", &key.digest)
-        .with("p_roles", &key.roles)
+        .with("p_prefix", &prefix)
+        .with("p_digest", &digest)
+        .with("p_roles", &roles)
         .maybe("p_approver_level", &key.approver_level)
         .maybe("p_executors", &key.executors)
         .maybe("p_kinds", &key.kinds)
-        .maybe("p_payload_access", &key.payload_access)
+        .maybe("p_payload_access", &payload_access)
         .maybe("p_expires_at", &key.expires_at)
         .maybe("p_note", &key.note)
         .value(client)
         .await
-}
-
-/// The keys of the tenant (`tenure.key_list`).
-pub async fn key_list(client: &impl GenericClient) -> Result<Vec<Key>> {
-    Call::new("key_list").rows(client).await
-}
-
-/// Revokes a key (`tenure.key_revoke`).
-pub async fn key_revoke(client: &impl GenericClient, prefix: &str) -> Result<Value> {
-    Call::new("key_revoke").with("p_prefix", &prefix).value(client).await
 }
 
 /// The key with this prefix and digest (`tenure.key_check`).

@@ -20,23 +20,6 @@ row! {
     }
 }
 
-/// What one sweep did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
-pub struct Swept {
-    /// Jobs it looked at.
-    pub examined: i64,
-    /// Jobs it cleaned.
-    pub cleaned: i64,
-    /// Closed dead letters it removed.
-    pub dead_letters_removed: i64,
-    /// Whether it has come to the end of the jobs.
-    pub end_of_pass: bool,
-    /// Why it did nothing.
-    pub why: Option<String>,
-}
-
 /// What partition upkeep did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
@@ -53,11 +36,6 @@ pub struct Kept {
 
 /// The partitioned tables, in the order in which their partitions are kept.
 pub const PARTITIONED: [&str; 3] = ["jobs", "attempts", "events"];
-
-/// Cleans jobs past their retention (`tenure.job_sweep`).
-pub async fn job_sweep(client: &impl GenericClient, limit: Option<i32>) -> Result<Swept> {
-    Call::new("job_sweep").maybe("p_limit", &limit).read(client).await
-}
 
 /// Makes partitions of one table ahead and drops those whose time is over (`tenure.partition_upkeep`); without a
 /// name, of all [`PARTITIONED`] tables at once. One table per transaction holds no lock while it waits for another.

@@ -3,13 +3,15 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tenure_api::jobs::{JobList, JobState};
 use tenure_core::limits::LIST_ROWS_MAX;
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::operations;
 use crate::store::Timestamp;
-use crate::store::jobs::{self, JobFilter};
+use crate::store::jobs;
 use crate::worker::{Report, WorkerBuilder};
 
 /// A job that waits for its turn.
@@ -62,26 +64,24 @@ pub async fn drain(worker: WorkerBuilder) -> Result<Report> {
 
 /// The jobs of a kind that wait, oldest first, among the newest [`LIST_ROWS_MAX`]. Given a transaction, it sees the jobs
 /// enqueued there, so that a test may roll everything back.
-pub async fn enqueued(client: &impl GenericClient, kind: &str) -> Result<Vec<WaitingJob>> {
+pub async fn enqueued(client: &(impl GenericClient + Sync), kind: &str) -> Result<Vec<WaitingJob>> {
+    let list = JobList {
+        kind: Some(kind.to_owned()),
+        state: Some(vec![JobState::Queued, JobState::RetryWaiting]),
+        limit: i32::try_from(LIST_ROWS_MAX).unwrap_or(i32::MAX),
+        ..JobList::default()
+    };
     let mut waiting = Vec::new();
-    for state in ["queued", "retry_waiting"] {
-        let filter = JobFilter {
-            kind: Some(kind.to_owned()),
-            state: Some(state.to_owned()),
-            limit: i32::try_from(LIST_ROWS_MAX).ok(),
-            ..JobFilter::default()
-        };
-        for job in jobs::list(client, &filter).await? {
-            let shown = jobs::show(client, job.job_id).await?;
-            waiting.push(serde_json::from_value(shown).map_err(|error| {
-                tenure_core::Refusal::new(
-                    tenure_core::codes::DATABASE_ERROR,
-                    "The answer of tenure.job_show cannot be read.",
-                    error.to_string(),
-                    "Check that program and schema belong together: tenure doctor.",
-                )
-            })?);
-        }
+    for job in operations::call(client, &list).await?.items {
+        let shown = jobs::show(client, job.job_id).await?;
+        waiting.push(serde_json::from_value(shown).map_err(|error| {
+            tenure_core::Refusal::new(
+                tenure_core::codes::DATABASE_ERROR,
+                "The answer of tenure.job_show cannot be read.",
+                error.to_string(),
+                "Check that program and schema belong together: tenure doctor.",
+            )
+        })?);
     }
     // Ids are made in the order of time.
     waiting.sort_by_key(|job: &WaitingJob| job.job_id);
@@ -93,7 +93,7 @@ pub async fn enqueued(client: &impl GenericClient, kind: &str) -> Result<Vec<Wai
 /// # Panics
 /// If there is none; the message lists what there is. Also if the database cannot be asked.
 pub async fn assert_enqueued<P: DeserializeOwned>(
-    client: &impl GenericClient,
+    client: &(impl GenericClient + Sync),
     kind: &str,
     is_wanted: impl Fn(&P) -> bool,
 ) -> WaitingJob {
@@ -118,7 +118,7 @@ pub async fn assert_enqueued<P: DeserializeOwned>(
 ///
 /// # Panics
 /// If there is one; the message lists them. Also if the database cannot be asked.
-pub async fn assert_none_enqueued(client: &impl GenericClient, kind: &str) {
+pub async fn assert_none_enqueued(client: &(impl GenericClient + Sync), kind: &str) {
     let payloads: Vec<String> = listed(client, kind)
         .await
         .iter()
@@ -131,7 +131,7 @@ pub async fn assert_none_enqueued(client: &impl GenericClient, kind: &str) {
     );
 }
 
-async fn listed(client: &impl GenericClient, kind: &str) -> Vec<WaitingJob> {
+async fn listed(client: &(impl GenericClient + Sync), kind: &str) -> Vec<WaitingJob> {
     match enqueued(client, kind).await {
         Ok(jobs) => jobs,
         Err(error) => panic!("The jobs of the kind {kind} cannot be listed.\n{error}"),

@@ -34,13 +34,13 @@ pub(super) enum Phase {
 pub(super) enum Step {
     /// Record these ends, and claim.
     Turn { ends: Vec<End>, ask: Option<Ask> },
-    /// Start these jobs of the buffer; slots are kept for them.
+    /// Start these jobs of the buffer; places are kept for them.
     Start(Vec<Buffered>),
     /// Say that we are idle.
     Park,
     /// Find out which transactions are open.
     AskOpen,
-    /// Offer so many slots on this channel; they are kept.
+    /// Offer so many places on this channel; they are kept.
     Offer(usize, String),
     /// Take these offers back.
     Withdraw(Vec<Uuid>),
@@ -65,7 +65,7 @@ impl Buffered {
 
 /// The state of a worker.
 pub(super) struct Board {
-    slots: usize,
+    places: usize,
     free: usize,
     groups: Vec<Group>,
     next_group: usize,
@@ -78,7 +78,7 @@ pub(super) struct Board {
     buffer_max: usize,
     /// Room in the buffer that a claim under way is to fill.
     buffer_kept: usize,
-    /// The buffer was given back: it stays empty until a slot becomes free.
+    /// The buffer was given back: it stays empty until a place becomes free.
     buffer_rests: bool,
     poll_interval: Duration,
     next_poll: Instant,
@@ -92,7 +92,7 @@ pub(super) struct Board {
 impl Board {
     pub(super) fn new(settings: &Settings, groups: Vec<Group>, phase: Phase, now: Instant) -> Board {
         Board {
-            slots: settings.concurrency,
+            places: settings.concurrency,
             free: settings.concurrency,
             groups,
             next_group: 0,
@@ -132,7 +132,7 @@ impl Board {
             return Step::Start(start);
         }
         if self.phase < Phase::Closing {
-            let withdrawn = self.offers.withdraw(self.needs_all_slots(), now);
+            let withdrawn = self.offers.withdraw(self.needs_all_places(), now);
             if !withdrawn.is_empty() {
                 self.under_way += 1;
                 return Step::Withdraw(withdrawn);
@@ -158,9 +158,9 @@ impl Board {
                 self.under_way += 1;
                 return Step::AskOpen;
             }
-            if let Some((slots, channel)) = self.offer(now) {
+            if let Some((places, channel)) = self.offer(now) {
                 self.under_way += 1;
-                return Step::Offer(slots, channel);
+                return Step::Offer(places, channel);
             }
         }
         Step::Wait(self.wait_until(now))
@@ -263,7 +263,7 @@ impl Board {
         // Nobody waits for the database at the very end: offers die with us.
         let dead = self.phase == Phase::Closing;
         let kept = if dead { self.offers.kept() } else { 0 };
-        let free = self.free + kept == self.slots;
+        let free = self.free + kept == self.places;
         let done = self.under_way == 0 && free && self.buffer.is_empty() && self.held.is_empty();
         match self.phase {
             Phase::Working => false,
@@ -272,7 +272,7 @@ impl Board {
         }
     }
 
-    /// There are slots, and nothing to be had for them.
+    /// There are places, and nothing to be had for them.
     fn is_idle(&self) -> bool {
         let nothing = |group: &Group| group.flow == Flow::Dry || group.room == Some(0);
         self.free > 0 && self.groups.iter().all(nothing)
@@ -283,25 +283,25 @@ impl Board {
         self.groups.iter().position(|group| group.room.is_none())
     }
 
-    /// Whether there is more to do than the slots that are not offered can take.
-    fn needs_all_slots(&self) -> bool {
+    /// Whether there is more to do than the places that are not offered can take.
+    fn needs_all_places(&self) -> bool {
         let wanting = |group: &Group| matches!(group.flow, Flow::Asked | Flow::Flowing) && group.room != Some(0);
         self.phase > Phase::Working || (self.free == 0 && self.groups.iter().any(wanting))
     }
 
-    /// How many slots to offer, and where; they are kept.
+    /// How many places to offer, and where; they are kept.
     fn offer(&mut self, now: Instant) -> Option<(usize, String)> {
-        if self.needs_all_slots() || !self.parking.is_parked() {
+        if self.needs_all_places() || !self.parking.is_parked() {
             return None;
         }
         let lanes = self.groups[self.shared_group()?].kinds.len();
-        let (slots, channel) = self.offers.make(self.free, lanes, now)?;
-        self.free -= slots;
-        Some((slots, channel))
+        let (places, channel) = self.offers.make(self.free, lanes, now)?;
+        self.free -= places;
+        Some((places, channel))
     }
 
-    /// Takes a slot for a job that came when its offer kept none any more; there may be none.
-    pub(super) fn take_slot(&mut self) -> bool {
+    /// Takes a place for a job that came when its offer kept none any more; there may be none.
+    pub(super) fn take_place(&mut self) -> bool {
         let taken = self.free > 0;
         self.free -= usize::from(taken);
         taken
@@ -367,7 +367,7 @@ impl Board {
         }
     }
 
-    /// The claim brought these jobs; the slots it kept beyond them are free again.
+    /// The claim brought these jobs; the places it kept beyond them are free again.
     pub(super) fn claimed(&mut self, ask: &Ask, jobs: &[ClaimedJob]) {
         self.groups[ask.group].answered(ask, jobs, Instant::now());
         self.report.claimed += jobs.len() as u64;
@@ -388,7 +388,7 @@ impl Board {
         }
     }
 
-    /// Slots are free again.
+    /// Places are free again.
     pub(super) fn release(&mut self, group: usize, count: usize) {
         self.free += count;
         if let Some(room) = &mut self.groups[group].room {
@@ -413,7 +413,7 @@ impl Board {
         self.groups[group].kinds.clone()
     }
 
-    /// Jobs whose start has to be asked for again; their slots are free again.
+    /// Jobs whose start has to be asked for again; their places are free again.
     pub(super) fn start_failed(&mut self, batch: Vec<Buffered>, group: usize) {
         self.release(group, batch.len());
         for it in batch.into_iter().rev() {

@@ -202,7 +202,7 @@ impl WorkerBuilder {
         self
     }
 
-    /// Jobs to hold ready for slots that become free: leased, not started, given back when they would wait too long. By
+    /// Jobs to hold ready for places that become free: leased, not started, given back when they would wait too long. By
     /// default none. Kinds with a concurrency of their own are never buffered.
     pub fn buffer(mut self, buffer: usize) -> WorkerBuilder {
         self.settings.buffer = buffer;

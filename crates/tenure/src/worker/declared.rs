@@ -2,10 +2,10 @@
 
 use super::builder::Settings;
 use super::trouble::{Log, Trouble};
-use crate::client::{Client, PutOutcome};
+use crate::client::Client;
 use crate::error::Result;
 use crate::pool::Pool;
-use crate::schedules::NewSchedule;
+use crate::schedules::{NewSchedule, ScheduleOutcome};
 
 /// Declares them all. A database that is away or busy is waited for; what is refused is an error.
 pub(super) async fn declare(pool: &Pool, settings: &Settings, schedules: &[(String, NewSchedule)]) -> Result<()> {
@@ -21,7 +21,7 @@ pub(super) async fn declare(pool: &Pool, settings: &Settings, schedules: &[(Stri
             }
         };
         log.fine(&settings.name);
-        if outcome != PutOutcome::Unchanged {
+        if outcome != ScheduleOutcome::Unchanged {
             tracing::info!(
                 worker = &*settings.name,
                 schedule = name,

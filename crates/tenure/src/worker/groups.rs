@@ -1,4 +1,4 @@
-//! Slots, and whether there is work to be had for them.
+//! Places, and whether there is work to be had for them.
 //!
 //! Kinds without a limit of their own share one group; each other kind has its own. A claim is made for one group, so
 //! that it can never bring more of a kind than may run.
@@ -25,10 +25,10 @@ pub(super) enum Flow {
     Dry,
 }
 
-/// Kinds that share their slots.
+/// Kinds that share their places.
 pub(super) struct Group {
     pub(super) kinds: Vec<String>,
-    /// Free slots of its own; none: only the worker's as a whole count.
+    /// Free places of its own; none: only the worker's as a whole count.
     pub(super) room: Option<usize>,
     pub(super) flow: Flow,
     /// Counts what was said to be there; a look that began before does not count as having seen it.
@@ -48,7 +48,7 @@ pub(super) struct Ask {
     pub(super) lane_after: Option<i32>,
     /// Begin here, and leave what lies before it to a look at the whole lane.
     pub(super) hint: Option<ClaimHint>,
-    /// For the buffer instead of free slots.
+    /// For the buffer instead of free places.
     pub(super) to_buffer: bool,
     wakes: u64,
     asked: Instant,

@@ -87,7 +87,7 @@ pub(super) struct HeldRuns {
 pub(super) struct Overdue {
     pub(super) ends: Vec<End>,
     pub(super) lost: u64,
-    /// Tasks to stop, but not under the lock: their slots take it.
+    /// Tasks to stop, but not under the lock: their places take it.
     pub(super) tasks: Vec<AbortHandle>,
 }
 

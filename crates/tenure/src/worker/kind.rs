@@ -18,7 +18,7 @@ const QUICK_RUNS: u32 = 16;
 
 pub(super) struct Kind {
     pub(super) options: HandlerOptions,
-    /// The slots it shares; see [`Board`](super::board::Board).
+    /// The places it shares; see [`Board`](super::board::Board).
     pub(super) group: usize,
     handler: Erased,
     layers: Arc<[Layer]>,

@@ -1,4 +1,4 @@
-//! Slots that stand offered: a job may come by itself, held and started, without a claim.
+//! Places that stand offered: a job may come by itself, held and started, without a claim.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::store::jobs::{ClaimedJob, Offer};
 pub(super) const OFFER_SECONDS: i32 = 30;
 /// Offers are taken back after this time, and made anew: before they run out.
 const OFFER_AGAIN: Duration = Duration::from_secs(OFFER_SECONDS as u64 / 2);
-/// How many slots are offered at most.
+/// How many places are offered at most.
 const OFFERS_MAX: usize = 8;
 /// What could be neither taken back nor found to be taken is looked for again: somebody's transaction has it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -25,8 +25,8 @@ pub(super) struct Taken {
     pub(super) job: ClaimedJob,
     /// Since when it is ours.
     pub(super) asked: Instant,
-    /// A slot was kept for it.
-    pub(super) slot: bool,
+    /// A place was kept for it.
+    pub(super) place: bool,
 }
 
 /// An offer that was sent.
@@ -37,8 +37,8 @@ struct Standing {
     /// When the database made it; none: perhaps it never did.
     at: Option<Timestamp>,
     lease: Duration,
-    /// It keeps a slot. One that could not be settled keeps none, and is remembered: a job may come of it yet.
-    slot: bool,
+    /// It keeps a place. One that could not be settled keeps none, and is remembered: a job may come of it yet.
+    place: bool,
     /// When to find out what came of it, apart from hearing.
     look_at: Option<Instant>,
     /// We know that we may not hear of it.
@@ -64,7 +64,7 @@ impl Standing {
             sent,
             at: None,
             lease: OFFER_AGAIN,
-            slot: true,
+            place: true,
             look_at: Some(look_at),
             unheard: true,
         }
@@ -83,7 +83,7 @@ impl Standing {
     fn taken(self, job: ClaimedJob, now: Instant) -> Taken {
         Taken {
             asked: self.asked(&job, now),
-            slot: self.slot,
+            place: self.place,
             job,
         }
     }
@@ -123,7 +123,7 @@ impl Offers {
         }
     }
 
-    /// How many slots to offer, of so many that are free, and where. They are about to be sent. One slot stays for what
+    /// How many of the free places to offer, and where. They are about to be sent. One place stays for what
     /// has to be claimed.
     pub(super) fn make(&mut self, free: usize, lanes: usize, now: Instant) -> Option<(usize, String)> {
         let room = self
@@ -131,17 +131,17 @@ impl Offers {
             .filter(|(_, until)| *until > now)
             .map_or(OFFERS_MAX, |(room, _)| room);
         let wanted = room.min(lanes).min(OFFERS_MAX).saturating_sub(self.kept());
-        let slots = wanted.min(free.saturating_sub(1));
-        if self.under_way || slots == 0 {
+        let places = wanted.min(free.saturating_sub(1));
+        if self.under_way || places == 0 {
             return None;
         }
         let channel = self.channel.clone()?;
         self.under_way = true;
-        Some((slots, channel))
+        Some((places, channel))
     }
 
     /// Of so many that were sent then, for this channel, these stand; answers what was handed to us meanwhile.
-    pub(super) fn made(&mut self, slots: usize, channel: &str, offers: &[Offer], sent: Instant) -> Vec<Handed> {
+    pub(super) fn made(&mut self, places: usize, channel: &str, offers: &[Offer], sent: Instant) -> Vec<Handed> {
         self.under_way = false;
         let heard = self.channel.as_deref() == Some(channel);
         self.standing.extend(offers.iter().map(|offer| Standing {
@@ -149,7 +149,7 @@ impl Offers {
             look_at: (!heard).then_some(sent),
             ..Standing::made(offer, sent)
         }));
-        if offers.len() < slots {
+        if offers.len() < places {
             self.room = Some((self.kept(), sent + OFFER_AGAIN));
         }
         std::mem::take(&mut self.early)
@@ -169,19 +169,19 @@ impl Offers {
         self.standing.extend(tokens.into_iter().map(unsure));
     }
 
-    /// How many slots they keep.
+    /// How many places they keep.
     pub(super) fn kept(&self) -> usize {
-        self.standing.iter().filter(|it| it.slot).count()
+        self.standing.iter().filter(|it| it.place).count()
     }
 
-    /// What to take back now: all of it when the slots are needed (`all`) or one stands for long, and what has to be
+    /// What to take back now: all of it when the places are needed (`all`) or one stands for long, and what has to be
     /// looked after.
     pub(super) fn withdraw(&mut self, all: bool, now: Instant) -> Vec<Uuid> {
         if self.under_way {
             return Vec::new();
         }
-        self.standing.retain(|it| it.slot || !it.is_over(now));
-        let all = all || self.standing.iter().any(|it| it.slot && now >= it.sent + OFFER_AGAIN);
+        self.standing.retain(|it| it.place || !it.is_over(now));
+        let all = all || self.standing.iter().any(|it| it.place && now >= it.sent + OFFER_AGAIN);
         let is_due = |it: &&Standing| it.look_at.map_or(all, |at| at <= now);
         let tokens: Vec<Uuid> = self.standing.iter().filter(is_due).map(|it| it.token).collect();
         self.under_way = !tokens.is_empty();
@@ -194,19 +194,19 @@ impl Offers {
         for it in self.standing.iter_mut().filter(|it| asked.contains(&it.token)) {
             it.look_at = Some(now + LOOK_AGAIN);
             if back.contains(&it.token) {
-                free += usize::from(std::mem::take(&mut it.slot));
+                free += usize::from(std::mem::take(&mut it.place));
             }
         }
         self.standing.retain(|it| it.at.is_none() || !back.contains(&it.token));
         free
     }
 
-    /// That is all there is to be known about these for now. Those of which nothing was found keep no slot any longer;
+    /// That is all there is to be known about these for now. Those of which nothing was found keep no place any longer;
     /// answers how many.
     pub(super) fn settled(&mut self, asked: &[Uuid]) -> usize {
         self.under_way = false;
         let left = self.standing.iter_mut().filter(|it| asked.contains(&it.token));
-        left.map(|it| usize::from(std::mem::take(&mut it.slot))).sum()
+        left.map(|it| usize::from(std::mem::take(&mut it.place))).sum()
     }
 
     /// Something was handed to us: the job; none if it is not known here, or has to be looked for.
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn one_slot_is_never_offered_and_nothing_while_nobody_hears() {
+    fn one_place_is_never_offered_and_nothing_while_nobody_hears() {
         let now = Instant::now();
         let mut offers = Offers::default();
         assert_eq!(offers.make(10, 3, now), None);
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(early, [handed(7)]);
         let taken = offers.take(handed(7), now).expect("a job");
         assert_eq!((taken.job.token, taken.job.payload.as_str()), (token(7), "{ }"));
-        assert!(taken.slot);
+        assert!(taken.place);
         assert!(offers.take(handed(7), now).is_none(), "once");
         assert!(offers.take(handed(9), now).is_none(), "no offer of ours");
         assert_eq!(offers.kept(), 1);
@@ -346,16 +346,16 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_that_cannot_be_settled_keeps_no_slot_and_is_remembered() {
+    fn an_offer_that_cannot_be_settled_keeps_no_place_and_is_remembered() {
         let now = Instant::now();
         let mut offers = standing(&[7, 8, 9], now);
-        assert!(offers.withdraw(false, now).is_empty(), "nobody needs the slots");
+        assert!(offers.withdraw(false, now).is_empty(), "nobody needs the places");
         let asked = offers.withdraw(true, now);
         assert_eq!(asked, [token(7), token(8), token(9)]);
         assert!(offers.withdraw(true, now).is_empty(), "it is under way");
         assert_eq!(offers.withdrawn(&asked, &[token(8)], now), 1);
         let (taken, _) = offers.found(job(9), now).expect("it was taken");
-        assert!(taken.slot);
+        assert!(taken.place);
         assert_eq!(offers.settled(&asked), 1);
         assert_eq!(offers.kept(), 0);
         assert!(offers.withdraw(true, now).is_empty(), "not at once");
@@ -363,7 +363,7 @@ mod tests {
         offers.withdrawn(&[token(7)], &[], now);
         assert_eq!(offers.settled(&[token(7)]), 0);
         let taken = offers.take(handed(7), now).expect("it was committed at last");
-        assert!(!taken.slot, "its slot was given to somebody else");
+        assert!(!taken.place, "its place was given to somebody else");
         assert!(
             offers.found(job(9), now).is_none() && offers.take(handed(9), now).is_none(),
             "once"
@@ -433,6 +433,6 @@ mod tests {
         assert_eq!(offers.withdrawn(&asked, &asked, now), 1);
         assert_eq!(offers.settled(&asked), 0);
         let taken = offers.take(handed(7), now + LOOK_AGAIN).expect("it was made after all");
-        assert_eq!((taken.asked, taken.slot), (now, false));
+        assert_eq!((taken.asked, taken.place), (now, false));
     }
 }

@@ -45,14 +45,14 @@ pub(super) struct Runtime {
     told: Mutex<Report>,
 }
 
-/// A slot that a task holds: free again when the task is over, however it ends.
-struct Slot {
+/// A place that a task holds: free again when the task is over, however it ends.
+struct Place {
     runtime: Arc<Runtime>,
     group: usize,
     held: bool,
 }
 
-impl Drop for Slot {
+impl Drop for Place {
     fn drop(&mut self) {
         if self.held {
             self.runtime.board().release(self.group, 1);
@@ -93,10 +93,10 @@ impl Runtime {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs jobs whose start is confirmed, asked for at `asked`. Each has a slot of the group.
+    /// Runs jobs whose start is confirmed, asked for at `asked`. Each has a place of the group.
     pub(super) fn dispatch(self: &Arc<Runtime>, jobs: Vec<ClaimedJob>, asked: Instant, group: usize) {
-        let slots = jobs.len();
-        let mut ends: Vec<End> = Vec::with_capacity(slots);
+        let places = jobs.len();
+        let mut ends: Vec<End> = Vec::with_capacity(places);
         let mut pending: Vec<Run> = Vec::new();
         let mut of: Option<(String, Arc<Kind>)> = None;
         for job in jobs {
@@ -125,7 +125,7 @@ impl Runtime {
         }
         let sooner = {
             let mut board = self.board();
-            board.release(group, slots - pending.len());
+            board.release(group, places - pending.len());
             board.post(ends);
             pending.iter().fold(false, |sooner, run| {
                 let lease = lease_of(run.context.job());
@@ -156,14 +156,14 @@ impl Runtime {
 
     /// Runs a job that was handed to us.
     pub(super) fn run_handed(self: &Arc<Runtime>, taken: Taken) {
-        let Taken { job, asked, slot } = taken;
+        let Taken { job, asked, place } = taken;
         let mut board = self.board();
         let group = board.shared_group().unwrap_or_default();
         board.report.claimed += 1;
-        let slot = slot || board.take_slot();
+        let place = place || board.take_place();
         let late = asked + lease_of(&job) <= Instant::now();
-        if late || !slot || board.phase == Phase::Closing {
-            board.release(group, usize::from(slot));
+        if late || !place || board.phase == Phase::Closing {
+            board.release(group, usize::from(place));
             if late {
                 tracing::warn!(job_id = %job.job_id, "handed over so slowly that its lease has run out, not run");
                 board.report.lost += 1;
@@ -178,17 +178,17 @@ impl Runtime {
     }
 
     /// Each on a task of its own. Not under the lock: a runtime that shuts down drops a task where it is spawned, and
-    /// its slot takes the lock.
+    /// its place takes the lock.
     fn spawn(self: &Arc<Runtime>, runs: Vec<Run>, group: usize) {
         let mut tasks = Vec::with_capacity(runs.len());
         for run in runs {
             let id = run_id(run.context.job());
-            let slot = Slot {
+            let place = Place {
                 runtime: self.clone(),
                 group,
                 held: true,
             };
-            tasks.push((id, tokio::spawn(drive(run, slot)).abort_handle()));
+            tasks.push((id, tokio::spawn(drive(run, place)).abort_handle()));
         }
         if tasks.is_empty() {
             return;
@@ -215,7 +215,7 @@ impl Runtime {
     }
 
     /// A run on a task of its own has ended.
-    fn finish(&self, run: &Run, outcome: Outcome, mut slot: Slot) {
+    fn finish(&self, run: &Run, outcome: Outcome, mut place: Place) {
         let id = run_id(run.context.job());
         let end = end_of(&run.kind, &run.context, outcome);
         let mut board = self.board();
@@ -225,16 +225,16 @@ impl Runtime {
             // Somebody else has ended it: it took too long, or we are shutting down.
             None => {}
         }
-        board.release(slot.group, 1);
-        slot.held = false;
+        board.release(place.group, 1);
+        place.held = false;
         drop(board);
         self.turns.notify_one();
     }
 }
 
-async fn drive(mut run: Run, slot: Slot) {
+async fn drive(mut run: Run, place: Place) {
     let outcome = (&mut run).await;
-    slot.runtime.clone().finish(&run, outcome, slot);
+    place.runtime.clone().finish(&run, outcome, place);
 }
 
 /// When the run is over, by its handler's timeout or by the policy of its kind. The database's times give a length,

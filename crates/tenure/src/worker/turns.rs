@@ -78,7 +78,7 @@ impl Turns {
                 Step::Start(batch) => self.start(batch).await,
                 Step::Park => self.park().await,
                 Step::AskOpen => self.ask_open().await,
-                Step::Offer(slots, channel) => self.offer(slots, &channel).await,
+                Step::Offer(places, channel) => self.offer(places, &channel).await,
                 Step::Withdraw(tokens) => self.withdraw(tokens).await,
                 Step::Finished | Step::Wait(_) => {}
             }
@@ -340,14 +340,14 @@ impl Turns {
         }
     }
 
-    /// Offers slots: from then on a job may come by itself.
-    async fn offer(&mut self, slots: usize, channel: &str) {
+    /// Offers places: from then on a job may come by itself.
+    async fn offer(&mut self, places: usize, channel: &str) {
         let runtime = self.runtime.clone();
         let group = runtime.board().shared_group().unwrap_or_default();
         let mut claim = Claim::new(&*runtime.settings.name).kinds(runtime.board().kinds(group));
         claim.executor = runtime.settings.executor.clone();
         claim.lease_seconds = runtime.settings.lease_seconds();
-        let tokens: Vec<Uuid> = (0..slots).map(|_| Uuid::new_v4()).collect();
+        let tokens: Vec<Uuid> = (0..places).map(|_| Uuid::new_v4()).collect();
         let sent = Instant::now();
         let answer = self
             .ask(async |client| jobs::offer(client, &tokens, channel, &claim, OFFER_SECONDS).await)
@@ -356,15 +356,15 @@ impl Turns {
             let mut board = runtime.board();
             match answer {
                 Ok(offers) => {
-                    board.release(group, slots - offers.len());
-                    board.offers.made(slots, channel, &offers, sent)
+                    board.release(group, places - offers.len());
+                    board.offers.made(places, channel, &offers, sent)
                 }
                 Err(error) => {
-                    tracing::debug!(code = error.code(), "slots not offered: {error}");
+                    tracing::debug!(code = error.code(), "places not offered: {error}");
                     if Trouble::of(&error) == Trouble::Connection {
                         board.offers.failed(tokens, sent, Instant::now());
                     } else {
-                        board.release(group, slots);
+                        board.release(group, places);
                         board.offers.refused(Instant::now());
                     }
                     Vec::new()

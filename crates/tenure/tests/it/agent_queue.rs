@@ -120,7 +120,7 @@ async fn an_agent_job_runs_from_queued_to_one_of_three_ends_and_stays_there() {
     one(&c, "select tenure.job_cancel($1, 'no need')", &[&waiting]).await;
     assert_eq!(agent_status(&c, waiting).await, "cancelled");
     raised(
-        try_rows(&c, "select job_id from tenure.job_list('running')", &[]).await,
+        try_rows(&c, "select job_id from tenure.job_list('{running}')", &[]).await,
         "state_unknown",
     );
 }
@@ -279,10 +279,10 @@ async fn jobs_are_listed_by_status_and_type_in_one_order() {
     let list = async |sql: &str| -> Vec<Uuid> { rows(&c, sql, &[]).await.iter().map(|row| row.get(0)).collect() };
     let newest_first = [made[3], made[2], made[0]];
     assert_eq!(
-        list("select job_id from tenure.job_list('queued', 'report')").await,
+        list("select job_id from tenure.job_list('{queued}', 'report')").await,
         newest_first
     );
-    assert_eq!(list("select job_id from tenure.job_list('leased')").await, [made[1]]);
+    assert_eq!(list("select job_id from tenure.job_list('{leased}')").await, [made[1]]);
     assert_eq!(
         list("select job_id from tenure.job_list(p_limit => 2)").await,
         [made[3], made[2]]

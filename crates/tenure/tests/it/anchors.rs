@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tenure::operations;
 use tenure::services::{Settings, anchor, archive};
-use tenure::store::anchors::anchor_proof;
-use tenure_core::anchor::{Fault, leaf_hash, merkle_root};
+use tenure_api::anchors::AnchorProof;
+use tenure_core::anchor::{Fault, Proof, leaf_hash, merkle_root};
 use tokio::sync::Barrier;
 use tokio_postgres::Client;
 use uuid::Uuid;
@@ -14,6 +15,10 @@ use crate::anchors_scene::{
     anchored, chain, checkpoints, covered, evidence, look, open, public_key, step, submitted, succeeded, until_seen,
 };
 use crate::fixture::{Db, enqueue, get, one, raised, rows, run, try_rows};
+
+async fn anchor_proof(c: &Client, execution_id: Uuid, number: Option<i64>) -> tenure::Result<Proof> {
+    operations::call(c, &AnchorProof { execution_id, number }).await
+}
 
 async fn waiting(c: &Client) -> i64 {
     get(c, "select count(*) from tenure.anchor_pending", &[]).await

@@ -19,7 +19,7 @@ async fn listed(c: &Client, arguments: &str) -> Vec<Uuid> {
 }
 
 /// Runs a plan to its end, and archives it: 91 days later.
-async fn archive(db: &Db, c: &Client, execution: Uuid) {
+pub(crate) async fn archive(db: &Db, c: &Client, execution: Uuid) {
     db.advance("91 days").await;
     run(c, "set tenure.tenant = '*'").await;
     let sql = "select tenure.execution_archive($1, (select string_agg(line, E'\\n' order by n) from tenure.execution_evidence($1)))";
@@ -54,7 +54,7 @@ async fn archived_executions_are_found_by_state_requester_target_correlation_and
         [third, second, first],
         "those that ended last first"
     );
-    assert_eq!(listed(&c, "'cancelled'").await, [second]);
+    assert_eq!(listed(&c, "'{cancelled}'").await, [second]);
     assert_eq!(
         listed(&c, "p_requested_by => 'eve'").await,
         [second, first],
@@ -72,9 +72,9 @@ async fn archived_executions_are_found_by_state_requester_target_correlation_and
     for nothing in [
         "p_target => 'host:a%3Ab%25:touch'",
         "p_target => 'thing:other'",
-        "'failed'",
+        "'{failed}'",
         "p_requested_by => 'bob'",
-        "'cancelled', p_requested_by => 'cyd'",
+        "'{cancelled}', p_requested_by => 'cyd'",
         "p_correlation_id => 'change third', p_target => 'host:other'",
     ] {
         assert!(listed(&c, nothing).await.is_empty(), "{nothing}");
@@ -125,7 +125,7 @@ async fn archived_executions_are_found_by_state_requester_target_correlation_and
     );
 
     for (wrong, code) in [
-        ("'running'", "state_unknown"),
+        ("'{running}'", "state_unknown"),
         ("p_target => 'nothing'", "name_invalid"),
         ("p_limit => 0", "number_out_of_range"),
         ("p_limit => 1001", "number_out_of_range"),
@@ -165,7 +165,7 @@ async fn one_archived_execution_is_found_among_many_without_reading_them_all() {
         "p_target => 'host:needle'",
         "p_requested_by => 'eve'",
         "p_correlation_id => 'change wanted'",
-        "'succeeded', p_target => 'host:needle:mend', p_requested_by => 'eve'",
+        "'{succeeded}', p_target => 'host:needle:mend', p_requested_by => 'eve'",
     ] {
         let (found, touched) = measured(&c, async || listed(&c, by).await).await;
         assert_eq!(found, [wanted], "{by}");

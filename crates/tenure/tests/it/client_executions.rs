@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use tenure::Client;
 use tenure::core::codes;
 use tenure::core::plan::Plan;
-use tenure::executions::StepInfo;
-use tenure::store::approvals::Decision;
-use tenure::store::executions::Verdict;
+use tenure::executions::{Decision, ExecutionState, StepInfo, Verdict};
 use tenure::worker::{Context, Done};
 
 use crate::fixture::{Db, PATIENCE, run};
@@ -43,7 +41,7 @@ async fn a_plan_is_submitted_approved_by_another_and_run_with_its_fences() {
     let (ann, bob) = (somebody(&db, "ann", "3").await, somebody(&db, "bob", "1").await);
     let plan = plan("turn it green", "modify");
     let preview = ann.preview(&plan).await.expect("a preview");
-    assert_eq!(preview["approval_level"], 1, "{preview}");
+    assert_eq!(preview.approval_level, 1, "{preview:?}");
     let submitted = ann.submit(&plan).key("k").wait(PATIENCE).await.expect("submitted");
     assert_eq!(
         (submitted.state.as_str(), submitted.plan_hash),
@@ -72,7 +70,7 @@ async fn a_plan_is_submitted_approved_by_another_and_run_with_its_fences() {
     assert!(silent.is(codes::COMMENT_REQUIRED), "{silent}");
     assert_eq!(bob.approvals().await.expect("a list").len(), 1);
     let decided = theirs.approve(&plan.hash(), Some("go")).await.expect("approved");
-    assert_eq!(decided["execution_state"], "running", "{decided}");
+    assert_eq!(decided.execution_state, ExecutionState::Running, "{decided:?}");
     let twice = theirs.approve(&plan.hash(), None).await.expect_err("decided already");
     assert!(twice.is(codes::APPROVAL_DECIDED), "{twice}");
 
@@ -90,10 +88,10 @@ async fn a_plan_is_submitted_approved_by_another_and_run_with_its_fences() {
     until_idle(worker(&db).handler("look", handler.clone()).handler("change", handler)).await;
     let ended = own.wait(PATIENCE).await.expect("its end");
     assert!(
-        ended.is_succeeded() && ended.is_over() && ended.counts["succeeded"] == 2,
+        ended.is_succeeded() && ended.is_over() && ended.counts.succeeded == 2,
         "{ended:?}"
     );
-    assert_eq!(ended.steps[1].output_summary, Some(json!({"to": "green"})));
+    assert_eq!(ended.steps[1].output_summary, Some(json!({"to": "green"}).into()));
     let seen = seen.lock().expect("free").clone();
     let [look, change] = seen.as_slice() else {
         panic!("{seen:?}");
@@ -118,7 +116,7 @@ async fn a_plan_is_submitted_approved_by_another_and_run_with_its_fences() {
         "{events:?}"
     );
     let started = events.iter().rev().find(|event| event.kind == "step_started");
-    let fence = started.and_then(|event| event.data.as_ref()?["fence"].as_i64());
+    let fence = started.and_then(|event| event.data.as_ref()?.0["fence"].as_i64());
     assert!(
         change.fence().is_some() && change.fence() == fence,
         "{change:?} {started:?}"
@@ -186,11 +184,12 @@ async fn one_that_has_not_started_is_superseded_withdrawn_or_decided_against() {
         .expect("submitted");
     let difference = new.difference.expect("how they differ");
     assert_eq!(
-        difference["changed"]["change"]["payload"],
-        json!([{"to": "green"}, {"to": "red"}]),
-        "{difference}"
+        difference.changed["change"]["payload"],
+        [json!({"to": "green"}).into(), json!({"to": "red"}).into()],
+        "{difference:?}"
     );
-    assert_eq!(ann.execution(old).show().await.expect("shown").state, "cancelled");
+    let shown = ann.execution(old).show().await.expect("shown");
+    assert_eq!(shown.state, ExecutionState::Cancelled);
     let stale = bob
         .execution(old)
         .approve(&first.hash(), None)
@@ -209,12 +208,9 @@ async fn one_that_has_not_started_is_superseded_withdrawn_or_decided_against() {
 
     let own = ann.execution(ann.submit(&first).await.expect("again").execution_id);
     own.withdraw("enough").await.expect("withdrawn");
-    let verdict = Verdict {
-        verdict: "failed".to_owned(),
-        reason: "r".to_owned(),
-        result: None,
-    };
-    own.resolve("change", &verdict).await.expect_err("nothing is unknown");
+    own.resolve("change", Verdict::Failed, "r", None)
+        .await
+        .expect_err("nothing is unknown");
     let nobody = ann.execution(uuid::Uuid::nil());
     assert!(nobody.show().await.expect_err("nothing").is(codes::EXECUTION_UNKNOWN));
     assert!(
@@ -224,8 +220,10 @@ async fn one_that_has_not_started_is_superseded_withdrawn_or_decided_against() {
             .expect_err("nothing")
             .is(codes::APPROVAL_UNKNOWN)
     );
-    let decision = Decision::default();
-    nobody.decide(uuid::Uuid::nil(), &decision).await.expect_err("nothing");
+    nobody
+        .decide(uuid::Uuid::nil(), Decision::Approve, "", None)
+        .await
+        .expect_err("nothing");
 }
 
 #[tokio::test]
@@ -240,7 +238,7 @@ async fn a_wait_that_is_over_leaves_an_immediate_plan_in_the_background() {
         .wait(Duration::from_millis(20))
         .await
         .expect("submitted");
-    assert_eq!(submitted.state, "running");
+    assert_eq!(submitted.state, ExecutionState::Running);
     let execution = client.execution(submitted.execution_id);
     let waited = execution.wait(Duration::from_millis(20)).await.expect_err("not over");
     assert!(waited.is(codes::WAIT_TIMEOUT), "{waited}");

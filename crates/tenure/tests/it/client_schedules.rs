@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure::Client;
-use tenure::client::PutOutcome;
+use tenure::client::SlotFilter;
 use tenure::core::codes;
-use tenure::schedules::{CatchUp, NewSchedule, Overlap, SlotInfo};
+use tenure::schedules::{
+    BackfillVerdict, CatchUp, ExplainVerdict, NewSchedule, Overlap, ScheduleOutcome, ScheduleState, SlotInfo,
+    SlotOrigin, SlotState,
+};
 use tenure::services::scheduler;
 use tenure::store::Timestamp;
-use tenure::store::schedules::SlotFilter;
 use tenure::worker::{Context, Done};
 
 use crate::fixture::{Db, enqueue, get, one};
@@ -123,12 +125,12 @@ async fn a_program_makes_runs_pauses_and_ends_its_schedules() {
     schedule.create(&hourly()).await.expect("made");
     let again = schedule.create(&hourly()).await.expect_err("there is one");
     assert!(again.is(codes::SCHEDULE_EXISTS), "{again}");
-    assert_eq!(schedule.put(&hourly()).await.expect("put"), PutOutcome::Unchanged);
+    assert_eq!(schedule.put(&hourly()).await.expect("put"), ScheduleOutcome::Unchanged);
     let changed = hourly().zone("Asia/Kolkata");
-    assert_eq!(schedule.put(&changed).await.expect("put"), PutOutcome::Updated);
+    assert_eq!(schedule.put(&changed).await.expect("put"), ScheduleOutcome::Updated);
     assert_eq!(
         client.schedule("other").put(&hourly()).await.expect("put"),
-        PutOutcome::Created
+        ScheduleOutcome::Created
     );
     let names: Vec<String> = client
         .schedules(None, None)
@@ -145,7 +147,7 @@ async fn a_program_makes_runs_pauses_and_ends_its_schedules() {
         "{preview:?}"
     );
     let slot = schedule.run_now().await.expect("it runs");
-    assert_eq!((&*slot.state, &*slot.origin), ("running", "manual"));
+    assert_eq!((&slot.state, &slot.origin), (&SlotState::Running, &SlotOrigin::Manual));
     let busy = schedule.delete().await.expect_err("a run is under way");
     assert!(busy.is(codes::STATE_CONFLICT), "{busy}");
     let report = until_idle(worker(&db).handler("report", async |_: Value, _: Context| {
@@ -154,22 +156,25 @@ async fn a_program_makes_runs_pauses_and_ends_its_schedules() {
     .await;
     assert_eq!(report.succeeded, 1);
     let slots = schedule.slots(&SlotFilter::default()).await.expect("slots");
-    assert_eq!((&*slots[0].state, slots[0].rows_affected), ("succeeded", Some(3)));
+    assert_eq!(
+        (&slots[0].state, slots[0].rows_affected),
+        (&SlotState::Succeeded, Some(3))
+    );
     let told = schedule.explain(slot.plan_time).await.expect("an answer");
-    assert_eq!(told.verdict, "succeeded");
+    assert_eq!(told.verdict, ExplainVerdict::Succeeded);
     assert!(told.next.is_some(), "{told:?}");
 
     let paused = schedule.pause("holidays").await.expect("paused");
     assert_eq!(
-        (&*paused.state, paused.pause_note.as_deref()),
-        ("paused", Some("holidays"))
+        (&paused.state, paused.pause_note.as_deref()),
+        (&ScheduleState::Paused, Some("holidays"))
     );
     assert_eq!(
         schedule.put(&changed).await.expect("put"),
-        PutOutcome::Unchanged,
+        ScheduleOutcome::Unchanged,
         "a pause stays"
     );
-    assert_eq!(schedule.resume().await.expect("resumed").state, "active");
+    assert_eq!(schedule.resume().await.expect("resumed").state, ScheduleState::Active);
     let by = "select on_behalf_of from tenure.events where kind = 'schedule.created' and subject = 'hourly'";
     assert_eq!(get::<String>(&db.client().await, by, &[]).await, "ann");
     schedule.delete().await.expect("ended");
@@ -194,9 +199,9 @@ async fn slots_that_nobody_ran_are_filled_in() {
     let until = made + hours(3);
     let dry = schedule.backfill_preview(made, until).await.expect("a look");
     assert_eq!(dry.len(), 3);
-    assert!(dry.iter().all(|it| it.verdict == "runs"), "{dry:?}");
+    assert!(dry.iter().all(|it| it.verdict == BackfillVerdict::Runs), "{dry:?}");
     let applied = schedule.backfill(made, until, 60).await.expect("planned");
-    assert!(applied.iter().all(|it| it.state.as_deref() == Some("planned")));
+    assert!(applied.iter().all(|it| it.state == Some(SlotState::Planned)));
     assert_eq!(
         applied[1].due_at,
         applied[0].due_at.map(|at| at + Duration::from_secs(60))

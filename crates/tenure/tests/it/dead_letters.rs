@@ -321,7 +321,7 @@ async fn equal_errors_share_a_fingerprint_and_the_summary_counts_them() {
     letters.reverse();
     assert_eq!(newest_first, letters);
     raised(
-        try_rows(&c, "select * from tenure.dead_letter_list('lost')", &[]).await,
+        try_rows(&c, "select * from tenure.dead_letter_list('{lost}')", &[]).await,
         "value_unknown",
     );
     raised(

@@ -182,7 +182,7 @@ async fn a_delivery_dies_after_its_last_attempt_and_can_be_sent_once_more() {
     }
     let listed = rows(
         &c,
-        "select state, attempts, error, delivery_id from tenure.delivery_list('hook', 'dead')",
+        "select state, attempts, error, delivery_id from tenure.delivery_list('hook', '{dead}')",
         &[],
     )
     .await;
@@ -215,7 +215,7 @@ async fn a_delivery_dies_after_its_last_attempt_and_can_be_sent_once_more() {
     assert_eq!(
         get::<i64>(
             &c,
-            "select count(*) from tenure.delivery_list('hook', 'delivered')",
+            "select count(*) from tenure.delivery_list('hook', '{delivered}')",
             &[]
         )
         .await,
@@ -228,7 +228,7 @@ async fn a_delivery_dies_after_its_last_attempt_and_can_be_sent_once_more() {
         "subscription_unknown",
     );
     raised(
-        try_rows(&c, "select tenure.delivery_list('hook', 'lost')", &[]).await,
+        try_rows(&c, "select tenure.delivery_list('hook', '{lost}')", &[]).await,
         "state_unknown",
     );
 }

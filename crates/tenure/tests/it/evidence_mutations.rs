@@ -245,6 +245,7 @@ fn other(column: &str, kind: &str) -> String {
         "uuid" => "gen_random_uuid()".to_owned(),
         "timestamp with time zone" => format!("coalesce(t.{column}, now()) + interval '1 second'"),
         "jsonb" => format!("coalesce(t.{column}, '{{}}') || '{{\"mutated\": true}}'"),
+        "timestamp with time zone[]" => format!("t.{column} || now()"),
         "text[]" => format!("coalesce(t.{column}, '{{}}') || array['mallory']"),
         "bytea" => "sha256('x')".to_owned(),
         kind => panic!("say what another {kind} is, for {column}"),

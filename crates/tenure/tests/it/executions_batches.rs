@@ -5,8 +5,11 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::approvals_scene::{check_executions, id, people, plan, rule, state_of, submit, tick, told, work_all};
-use crate::fixture::{Claimed, check_invariants, claim_with, get, one, rows, run, verb};
+use crate::archive_lists::archive;
+use crate::fixture::{Claimed, check_invariants, claim_with, get, one, rows, run, until, verb};
+use crate::locks::{start, steps};
 use crate::locks_order::measured;
+use crate::subscriptions::subscribe;
 
 /// How many steps the wide plans have.
 const STEPS: usize = 200;
@@ -126,12 +129,12 @@ fn wide(purpose: &str) -> Value {
     plan(purpose, &steps)
 }
 
-/// How often the statement, with the execution and whatever else, wrote rows of executions.
+/// How often the statement wrote the state of an execution.
 async fn writes(c: &Client, sql: &str) -> i64 {
     run(c, "begin").await;
     one(c, sql, &[]).await;
-    let written =
-        "select n_tup_upd from pg_stat_xact_user_tables where schemaname = 'tenure' and relname = 'executions'";
+    let written = "select n_tup_upd from pg_stat_xact_user_tables
+                    where schemaname = 'tenure' and relname = 'execution_states'";
     let written = get(c, written, &[]).await;
     run(c, "commit").await;
     written
@@ -178,6 +181,47 @@ async fn stopping_an_execution_of_hundreds_of_queued_steps_settles_them_together
     let left: i64 = get(&c, "select (select count(*) from tenure.ready) + (select count(*) from tenure.delayed) + (select count(*) from tenure.active)", &[]).await;
     assert_eq!(left, 0, "nothing of them is left to be claimed");
     tick(&c).await;
+    check_executions(&c).await;
+    check_invariants(&c).await;
+}
+
+/// One step of an execution fails while another waits for a worker, with its target locked. In the transaction of the
+/// failure the job is taken back, its execution ends, and the target goes to the next. Where another transaction has
+/// locked the target, the job is gone all the same, and the tick does the rest.
+#[tokio::test]
+async fn a_failure_takes_back_what_is_queued_and_hands_its_targets_over_at_once() {
+    let (db, c) = people().await;
+    let other = db.direct().await;
+    for busy in [false, true] {
+        let target = format!("t{busy}");
+        let mut text = plan(&format!("first {busy}"), &["a read", "b read"]);
+        text["steps"][1]["target_ref"] = json!(target);
+        text["steps"][1]["lock_scope"] = json!("target");
+        let first = begin(&c, &text).await;
+        let next = start(&c, &target, &format!("next {busy}"), json!({})).await;
+        assert_eq!(steps(&c, &[first, next]).await, ["running", "running", "blocked"]);
+        let held = claim_with(&c, "w", ", p_mode => 'started'").await.remove(0);
+        let of_step = "select step_id from tenure.step_rows where job_id = $1";
+        assert_eq!(get::<String>(&c, of_step, &[&held.job_id]).await, "a");
+        if busy {
+            run(&other, "begin").await;
+            let sql = "select from tenure.lock_targets where target = 'host:' || $1 for update";
+            assert_eq!(rows(&other, sql, &[&target.as_str()]).await.len(), 1);
+        }
+        verb(&c, "job_fail", &held, ", 'no', 'permanent'").await;
+        let waiting: i64 = get(&c, "select count(*) from tenure.ready", &[]).await;
+        if busy {
+            assert_eq!(waiting, 0, "its job is taken back");
+            assert_eq!(steps(&c, &[first, next]).await, ["failed", "running", "blocked"]);
+            run(&other, "commit").await;
+            tick(&c).await;
+        }
+        assert_eq!(steps(&c, &[first, next]).await, ["failed", "skipped", "running"]);
+        assert_eq!(state_of(&c, first).await, "failed");
+        assert_eq!(told(&c, first, "step_skipped").await, 1);
+        work_all(&c).await;
+        assert_eq!(state_of(&c, next).await, "succeeded");
+    }
     check_executions(&c).await;
     check_invariants(&c).await;
 }
@@ -230,4 +274,132 @@ async fn what_a_session_planned_beside_empty_tables_reads_no_more_when_they_are_
     }
     work_all(&c).await;
     check_executions(&c).await;
+}
+
+/// The events of one subject, or of all, as the stream shows them.
+async fn streamed(c: &Client, arguments: &str) -> Vec<(String, String)> {
+    let sql =
+        format!("select cursor, concat_ws(' ', subject, actor, at, kind, data) from tenure.event_list({arguments})");
+    rows(c, &sql, &[])
+        .await
+        .iter()
+        .map(|row| (row.get(0), row.get(1)))
+        .collect()
+}
+
+/// Rows of the stream that stand for many events are an inner matter: readers get each event once, in order, whole.
+///
+/// Rule: 21, 22.
+#[tokio::test]
+async fn steps_that_move_together_are_read_from_the_stream_one_by_one() {
+    let (db, c) = people().await;
+    rule(&c, "free", json!({"level": 0})).await;
+    subscribe(&c, "echo", "'step.completed'", "job", ", p_job_kind => 'echo'").await;
+    let mut executions = Vec::new();
+    for n in 0..12 {
+        executions.push(begin(&c, &plan(&format!("chain {n}"), &["a read", "b modify a"])).await);
+    }
+    for _ in 0..2 {
+        let held = claim_with(
+            &c,
+            "w",
+            ", p_kinds => array['touch'], p_limit => 100, p_mode => 'started'",
+        )
+        .await;
+        assert_eq!(held.len(), executions.len());
+        let ends: Vec<(&Claimed, &str)> = held.iter().map(|it| (it, "succeeded")).collect();
+        end_many(&c, &ends).await;
+    }
+    let shared = "select count(*) >= 4 and max(cardinality(entries)) = 24 from tenure.events where entries is not null";
+    assert!(get::<bool>(&c, shared, &[]).await);
+    let ended = "select count(*) = 12 from tenure.event_list(p_kind => 'execution.completed', p_limit => 1000)";
+    until(&c, ended, &[], "the stream has come to the ends").await;
+
+    let all = streamed(&c, "p_limit => 1000").await;
+    for execution in &executions {
+        let story = "select concat_ws(' ', $1::text, t.actor, t.at, regexp_replace(t.kind, '_', '.'), t.data || \
+                       jsonb_strip_nulls(jsonb_build_object('seq', t.seq, 'step', t.step_id)))
+                       from tenure.execution_timeline($1) t order by t.seq";
+        let story: Vec<String> = rows(&c, story, &[execution])
+            .await
+            .iter()
+            .map(|row| row.get(0))
+            .collect();
+        let subject = execution.to_string();
+        let among_all: Vec<&String> = all
+            .iter()
+            .map(|it| &it.1)
+            .filter(|it| it.starts_with(&subject))
+            .collect();
+        assert_eq!(among_all, story.iter().collect::<Vec<_>>());
+        let alone = streamed(&c, &format!("p_subject => '{subject}'")).await;
+        assert_eq!(alone.iter().map(|it| &it.1).collect::<Vec<_>>(), among_all);
+        let last = streamed(&c, &format!("p_subject => '{subject}', p_newest => true, p_limit => 2")).await;
+        assert_eq!(last, alone[alone.len() - 2..]);
+    }
+    // Page by page, whatever the page and the filter, also from the middle of a row.
+    for (limit, filter) in [
+        (1, ", p_kind => 'step.completed'"),
+        (5, ", p_kind => 'step.*'"),
+        (7, ""),
+    ] {
+        let whole = streamed(&c, &format!("p_limit => 1000{filter}")).await;
+        let mut paged: Vec<(String, String)> = Vec::new();
+        loop {
+            let after = paged
+                .last()
+                .map(|it| format!(", p_after => '{}'", it.0))
+                .unwrap_or_default();
+            let page = streamed(&c, &format!("p_limit => {limit}{filter}{after}")).await;
+            assert!(page.len() <= limit);
+            if page.is_empty() {
+                break;
+            }
+            paged.extend(page);
+        }
+        assert_eq!(paged, whole);
+        let newest = streamed(&c, &format!("p_newest => true, p_limit => {limit}{filter}")).await;
+        assert_eq!(newest, whole[whole.len() - limit..]);
+    }
+    let made =
+        "select tenure.subscription_run(7) is not null and (select count(*) = 24 from tenure.jobs where kind = 'echo')";
+    until(&c, made, &[], "a job for each step that was completed").await;
+    let each = "select count(distinct payload ->> 'event') = 24 from tenure.jobs where kind = 'echo'";
+    assert!(get::<bool>(&c, each, &[]).await);
+    check_executions(&c).await;
+
+    // An archived execution has no chain any more, and its events are found all the same.
+    let subject = format!("p_subject => '{}'", executions[0]);
+    let before = streamed(&c, &subject).await;
+    archive(&db, &c, executions[0]).await;
+    let after = streamed(&c, &subject).await;
+    assert_eq!(after[..before.len()], before);
+}
+
+/// Rule: 22.
+#[tokio::test]
+async fn events_in_shared_rows_that_are_dropped_unread_are_told() {
+    let (db, c) = people().await;
+    rule(&c, "free", json!({"level": 0})).await;
+    subscribe(&c, "steps", "'step.completed'", "reader", "").await;
+    subscribe(&c, "other", "'kind.changed'", "reader", "").await;
+    for n in 0..12 {
+        begin(&c, &plan(&format!("alone {n}"), &["a read"])).await;
+    }
+    let held = claim_with(
+        &c,
+        "w",
+        ", p_kinds => array['touch'], p_limit => 100, p_mode => 'started'",
+    )
+    .await;
+    let ends: Vec<(&Claimed, &str)> = held.iter().map(|it| (it, "succeeded")).collect();
+    end_many(&c, &ends).await;
+    let shared = "select count(*) from tenure.events where entries is not null";
+    assert!(get::<i64>(&c, shared, &[]).await > 0);
+    for _ in 0..12 {
+        one(&c, "select tenure.partition_upkeep()", &[]).await;
+        db.advance("7 days").await;
+    }
+    let lost = "select string_agg(distinct subject, ', ') from tenure.events where kind = 'subscription.lost'";
+    assert_eq!(get::<Option<String>>(&c, lost, &[]).await.as_deref(), Some("steps"));
 }

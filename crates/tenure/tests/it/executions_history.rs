@@ -178,7 +178,7 @@ async fn a_failed_execution_leaves_a_letter_with_all_that_a_retry_needs() {
     assert_eq!(
         get::<i64>(
             &c,
-            "select count(*) from tenure.execution_dead_letter_list(30, 'closed')",
+            "select count(*) from tenure.execution_dead_letter_list(30, '{closed}')",
             &[]
         )
         .await,

@@ -45,7 +45,7 @@ async fn executions_are_found_by_what_they_touch_over_or_not_however_it_is_writt
             "{target}"
         );
     }
-    assert_eq!(listed(&c, "'succeeded', p_target => 'host:a%3Ab%253A'").await, [over]);
+    assert_eq!(listed(&c, "'{succeeded}', p_target => 'host:a%3Ab%253A'").await, [over]);
     let page = format!("p_target => 'host:a%3Ab%253A', p_before => '{open}'");
     assert_eq!(listed(&c, &page).await, [over]);
 }

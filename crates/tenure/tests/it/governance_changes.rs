@@ -339,6 +339,41 @@ async fn keys_that_one_of_the_two_made_for_the_other_are_not_a_second_admin() {
     assert_eq!(decide(&c, "bob", change, "approve", None).await["state"], "approved");
 }
 
+/// The principal for whom a change is proposed requested it as well: neither it nor a key that it made approves.
+#[tokio::test]
+async fn the_principal_a_change_is_proposed_for_is_not_a_second_admin() {
+    let (db, c) = people().await;
+    guarded(&c).await;
+    let server = db.direct().await;
+    act(&c, "pam").await;
+    let prefix = Uuid::new_v4().simple().to_string();
+    let made = "select tenure.key_create('bob', $1, sha256('s'), array['admin'])";
+    one(&c, made, &[&prefix.as_str()]).await;
+    let key: Uuid = get(&c, "select tenure.key_check($1, sha256('s'))", &[&prefix.as_str()]).await;
+    for proposal in [
+        "config_set('executions.targets.strict', 'true', 'pam')",
+        r#"kind_set('pay', '{"only_by_plan": true}', 'pam')"#,
+    ] {
+        act(&c, "eve").await;
+        let asked = one(&c, &format!("select tenure.{proposal}"), &[]).await;
+        let change = id(&asked, "change_id");
+        refused(&decide(&c, "pam", change, "approve", None).await, "self_approval");
+        run(&server, "begin").await;
+        let acts = "select tenure.act_for_key($1, 'governance_change_decide', null, 'POST /v1/x 10.0.0.9')";
+        rows(&server, acts, &[&key]).await;
+        let by_key = one(&server, DECIDE, &[&change, &"approve", &None::<&str>]).await;
+        run(&server, "commit").await;
+        refused(&by_key, "self_approval");
+        let own = "update tenure.governance_changes set state = 'approved', decided_by = 'pam', \
+            decided_at = proposed_at where state = 'pending'";
+        assert!(
+            as_owner(&c, own).await.starts_with("TN014"),
+            "nor by a write to the table"
+        );
+        assert_eq!(decide(&c, "ada", change, "approve", None).await["state"], "approved");
+    }
+}
+
 #[tokio::test]
 async fn a_proposal_is_decided_once_and_never_changed_or_deleted_by_any_way() {
     let (_db, c) = people().await;

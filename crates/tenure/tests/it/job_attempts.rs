@@ -10,7 +10,7 @@ async fn attempts(c: &Client, job: Uuid) -> i32 {
     let shown = one(c, "select tenure.job_show($1)", &[&job]).await["attempts"].clone();
     let state = state(c, job).await;
     let all = "select attempts from tenure.job_list() where job_id = $1";
-    let some = "select attempts from tenure.job_list($2) where job_id = $1";
+    let some = "select attempts from tenure.job_list(array[$2]) where job_id = $1";
     let view = "select attempts from tenure.job_queue where job_id = $1";
     let listed: i32 = get(c, all, &[&job]).await;
     assert_eq!(shown, listed, "shown and listed in state {state}");

@@ -21,8 +21,8 @@ async fn jobs_are_found_by_when_they_were_enqueued_and_how_they_failed() {
     let before = format!("p_created_before => '{between}'");
     assert_eq!(listed(&c, &after).await, [late]);
     assert_eq!(listed(&c, &before).await, [early]);
-    assert_eq!(listed(&c, &format!("'queued', {after}")).await, [late]);
-    assert_eq!(listed(&c, &format!("'queued', {before}")).await, [early]);
+    assert_eq!(listed(&c, &format!("'{{queued}}', {after}")).await, [late]);
+    assert_eq!(listed(&c, &format!("'{{queued}}', {before}")).await, [early]);
     assert!(listed(&c, &format!("{after}, {before}")).await.is_empty());
     for absurd in [
         "p_created_after => '-infinity', p_created_before => 'infinity'",
@@ -37,15 +37,15 @@ async fn jobs_are_found_by_when_they_were_enqueued_and_how_they_failed() {
     verb(&c, "job_fail", &second, ", 'no net', 'permanent', 'unreachable'").await;
     assert_eq!(listed(&c, "p_error_code => 'disk_full'").await, [first.job_id]);
     assert_eq!(
-        listed(&c, "'retry_waiting', p_error_code => 'disk_full'").await,
+        listed(&c, "'{retry_waiting}', p_error_code => 'disk_full'").await,
         [first.job_id]
     );
     assert_eq!(
-        listed(&c, "'dead_letter', p_error_code => 'unreachable'").await,
+        listed(&c, "'{dead_letter}', p_error_code => 'unreachable'").await,
         [second.job_id]
     );
     assert!(
-        listed(&c, "'dead_letter', p_error_code => 'disk_full'")
+        listed(&c, "'{dead_letter}', p_error_code => 'disk_full'")
             .await
             .is_empty()
     );
@@ -60,7 +60,7 @@ async fn pages_never_skip_nor_repeat_a_job_whatever_is_enqueued_meanwhile() {
     for n in 0..25 {
         there.push(enqueue(&c, if n % 2 == 0 { "even" } else { "odd" }).await);
     }
-    for filter in ["", "p_kind => 'even', ", "p_state => 'queued', "] {
+    for filter in ["", "p_kind => 'even', ", "p_state => '{queued,in_progress}', "] {
         let (mut seen, mut before) = (Vec::new(), "null".to_owned());
         loop {
             let page = listed(&c, &format!("{filter}p_limit => 4, p_before => {before}")).await;

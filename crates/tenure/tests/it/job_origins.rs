@@ -18,7 +18,7 @@ async fn said_of(c: &Client, job: Uuid) -> Vec<Value> {
         "select jsonb_build_object('step', step, 'slot', slot, 'payload', payload) from tenure.job_held($2) where job_id = $1",
         "select x from (select tenure.job_show($1) - 'result' as x) y where $2 is not null",
         "select jsonb_build_object('step', step, 'slot', slot) from tenure.job_list() where job_id = $1 and $2 is not null",
-        "select jsonb_build_object('step', step, 'slot', slot) from tenure.job_list('leased') where job_id = $1 and $2 is not null",
+        "select jsonb_build_object('step', step, 'slot', slot) from tenure.job_list('{leased}') where job_id = $1 and $2 is not null",
         "select jsonb_build_object('step', step, 'slot', slot, 'payload', payload_json) from tenure.job_queue where job_id = $1 and $2 is not null",
     ] {
         said.push(one(c, sql, &[&job, &held[0].token]).await);
@@ -145,9 +145,12 @@ async fn an_emptied_job_still_says_which_step_it_was_but_not_its_target() {
         (&json!("a"), None),
         "{shown}"
     );
-    let listed = tenure::store::jobs::list(&c, &tenure::store::jobs::JobFilter::default()).await;
+    let listed = tenure::operations::call(&c, &tenure_api::jobs::JobList::default()).await;
     assert_eq!(
-        listed.expect("a list")[0].step.as_ref().map(|it| it.step_id.as_str()),
+        listed.expect("a list").items[0]
+            .step
+            .as_ref()
+            .map(|it| it.step_id.as_str()),
         Some("a")
     );
     assert!(

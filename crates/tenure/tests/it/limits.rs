@@ -1,4 +1,4 @@
-//! Limits of a kind: exact over all sessions, and a slot is nothing but a held job.
+//! Limits of a kind: exact over all sessions, and a place is nothing but a held job.
 
 use std::time::Instant;
 
@@ -143,7 +143,7 @@ async fn a_claim_under_way_when_a_limit_is_set_counts_once_it_commits() {
             run(&c, "update tenure.leases set until = until + interval '1 minute'").await;
             db.advance("1 minute").await;
         }
-        // They count until they end, and each end frees one slot.
+        // They count until they end, and each end frees one place.
         for job in &mine {
             verb(&c, "job_complete", job, "").await;
             assert_eq!(claim_all(&c).await.len(), 1, "{order}");
@@ -222,7 +222,7 @@ async fn a_limit_can_be_raised_and_taken_back() {
 
 /// There is no counter beside the held job, so nothing can leak.
 #[tokio::test]
-async fn every_way_to_end_frees_the_slot() {
+async fn every_way_to_end_frees_the_place() {
     let db = Db::open().await;
     let c = db.client().await;
     limit(&c, Some(1)).await;
@@ -252,7 +252,7 @@ async fn every_way_to_end_frees_the_slot() {
 }
 
 #[tokio::test]
-async fn the_slot_of_a_dead_holder_is_free_again_with_its_lease() {
+async fn the_place_of_a_dead_holder_is_free_again_with_its_lease() {
     let db = Db::open().await;
     let c = db.client().await;
     limit(&c, Some(1)).await;
@@ -268,7 +268,7 @@ async fn the_slot_of_a_dead_holder_is_free_again_with_its_lease() {
     assert_eq!(next.len(), 1);
     let late = verb(&c, "job_complete", &dead, "").await;
     refused(&late, "stale_lease");
-    assert!(claim_all(&c).await.is_empty(), "a late end frees nobody else's slot");
+    assert!(claim_all(&c).await.is_empty(), "a late end frees nobody else's place");
 }
 
 #[tokio::test]

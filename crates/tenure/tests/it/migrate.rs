@@ -325,7 +325,9 @@ async fn a_range_of_schema_versions_is_accepted_and_the_rest_says_what_to_run() 
     assert_eq!(missing, SchemaStatus::Missing);
     let refusal = missing.accept().expect_err("refused");
     assert!(refusal.is(codes::SCHEMA_MISSING) && refusal.refusal().next.contains("tenure migrate"));
-    let error = tenure::store::health::health(&client).await.expect_err("refused");
+    let error = tenure::operations::call(&client, &tenure_api::health::HealthShow {})
+        .await
+        .expect_err("refused");
     assert!(error.is(codes::SCHEMA_MISSING), "{error}");
 
     migrate(&mut client).await;

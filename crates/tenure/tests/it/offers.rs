@@ -7,7 +7,7 @@ use crate::fixture::{Claimed, Db, check_invariants, get, one, raised, reap, rows
 
 const CHANNEL: &str = "tenure_hand_00112233445566778899aabbccddeeff";
 
-/// An idle worker that is parked on the kind, offers one slot and lives for as long as its connection.
+/// An idle worker that is parked on the kind, offers one place and lives for as long as its connection.
 async fn offered(db: &Db, kind: &str) -> (Client, Uuid) {
     let living = db.direct().await;
     rows(&living, "select pg_advisory_lock(tenure.offer_lock($1))", &[&CHANNEL]).await;
@@ -20,9 +20,9 @@ async fn offered(db: &Db, kind: &str) -> (Client, Uuid) {
 async fn offer(c: &Client, kind: &str, token: Uuid) {
     rows(c, "select tenure.lane_open($1)", &[&kind]).await;
     rows(c, "select tenure.worker_park(p_kinds => array[$1])", &[&kind]).await;
-    let sql = "select token from tenure.slot_offer($1, 'idle', $2, null, array[$3], null, 30)";
+    let sql = "select token from tenure.offer_make($1, 'idle', $2, null, array[$3], null, 30)";
     let made = rows(c, sql, &[&vec![token], &CHANNEL, &kind]).await;
-    assert_eq!(made.len(), 1, "the slot stands offered");
+    assert_eq!(made.len(), 1, "the place stands offered");
 }
 
 /// Enqueues and says in which state the job is.
@@ -48,7 +48,7 @@ async fn a_job_that_is_handed_over_brings_its_trace() {
 
 /// Rule: 7, 10.
 #[tokio::test]
-async fn a_job_is_held_and_started_by_whoever_offered_a_slot_when_its_enqueue_commits() {
+async fn a_job_is_held_and_started_by_the_worker_that_offered_a_place_when_its_enqueue_commits() {
     let db = Db::open().await;
     let (c, owner) = (db.client().await, db.direct().await);
     let (_living, token) = offered(&db, "a").await;
@@ -130,7 +130,7 @@ async fn an_offer_dies_with_the_connection_of_its_worker() {
 }
 
 async fn withdraw(c: &Client, token: Uuid) -> Vec<Uuid> {
-    get(c, "select tenure.slot_withdraw($1)", &[&vec![token]]).await
+    get(c, "select tenure.offer_withdraw($1)", &[&vec![token]]).await
 }
 
 /// Whoever takes its offer back knows whether a job came with it: never both, never neither.
@@ -217,7 +217,7 @@ async fn an_enqueue_that_cannot_hand_over_lets_the_job_wait() {
     run(&old, "commit").await;
 
     // The token of the job that runs is offered once more: by the function not at all, and by hand in vain.
-    let sql = "select token from tenure.slot_offer(array[$1::uuid], 'idle', $2, null, array['a'], null, 30)";
+    let sql = "select token from tenure.offer_make(array[$1::uuid], 'idle', $2, null, array['a'], null, 30)";
     assert!(rows(&living, sql, &[&token, &CHANNEL]).await.is_empty());
     let by_hand = "insert into tenure.offers select l.token, l.lane, l.tenant_id, l.owner, l.executor, l.principal, $1, 30, now() + interval '1 minute' from tenure.leases l";
     rows(&owner, by_hand, &[&CHANNEL]).await;
@@ -240,7 +240,7 @@ async fn an_offer_that_makes_no_sense_is_refused() {
         (CHANNEL, 0, "number_out_of_range"),
         (CHANNEL, 61, "number_out_of_range"),
     ] {
-        let sql = "select token from tenure.slot_offer($1, 'idle', $2, null, null, null, $3)";
+        let sql = "select token from tenure.offer_make($1, 'idle', $2, null, null, null, $3)";
         raised(
             try_rows(&c, sql, &[&vec![Uuid::new_v4()], &channel, &seconds]).await,
             code,

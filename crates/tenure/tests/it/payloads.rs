@@ -1,7 +1,8 @@
 //! Payloads are kept as they came, whatever form of JSON that is.
 
 use serde_json::Value;
-use tenure::store::subscriptions::subscription_list;
+use tenure::operations::call;
+use tenure_api::subscriptions::SubscriptionList;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -124,7 +125,7 @@ async fn a_stored_name_that_serde_json_uses_itself_is_an_error_and_not_a_number(
     one(&c, "select tenure.subscription_create('s', array['*'], 'reader')", &[]).await;
     let odd = r#"update tenure.subscriptions set filter = '{"data": {"$serde_json::private::Number": "5"}}'"#;
     run(&owner, odd).await;
-    let error = subscription_list(&c).await.expect_err("it cannot be read");
+    let error = call(&c, &SubscriptionList {}).await.expect_err("it cannot be read");
     assert!(error.is(tenure_core::codes::DATABASE_ERROR), "{error}");
     assert!(error.to_string().contains("subscription_list"), "{error}");
 }

@@ -38,7 +38,7 @@ const MATRIX: &[(&[&str], &[&str])] = &[
     (&[SERVER, ADMIN, OPERATOR, PRODUCER, WORKER], &["job_enqueue", "job_enqueue_many", "job_enqueue_plain", "try_job_enqueue", "lane_open", "subscription_read", "subscription_ack"]),
     (&[SERVER, WORKER], &[
         "job_claim", "job_claim_many", "job_held", "job_start", "job_start_many", "job_heartbeat", "job_heartbeat_many", "job_progress", "job_end_many",
-        "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "lane_ready", "slot_offer", "slot_withdraw", "offer_lock", "executor_beat",
+        "job_complete", "job_fail", "job_snooze", "job_release", "job_acknowledge_cancel", "job_turn", "worker_park", "lane_ready", "offer_make", "offer_withdraw", "offer_lock", "executor_beat",
         "try_job_claim", "try_job_start", "try_job_heartbeat", "try_job_progress", "try_job_complete", "try_job_fail", "try_executor_beat",
     ]),
     (&[SERVER, ADMIN, OPERATOR], &[

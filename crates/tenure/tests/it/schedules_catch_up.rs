@@ -1,12 +1,32 @@
 //! Slots that nobody saw in time: the policy's answer, and never a flood. And slots of the past that are filled in.
 
 use serde_json::{Value, json};
-use tenure::schedules;
+use tenure::operations::Perform;
+use tenure::schedules::{BackfillMode, BackfillVerdict, BackfilledSlot};
 use tenure::store::Timestamp;
+use tenure_api::schedules::ScheduleBackfill;
 use tokio_postgres::Client;
 
 use crate::fixture::{Db, get, one, raised, rows, run, try_rows, verb};
 use crate::schedules_scene::{begin, events, jobs, look, look_after, on_the_hour, schedule, slots};
+
+/// A backfill of the schedule `a`.
+async fn backfill(
+    c: &Client,
+    (from, until): (Timestamp, Timestamp),
+    mode: BackfillMode,
+    stagger_seconds: i32,
+) -> tenure::Result<Vec<BackfilledSlot>> {
+    let backfill = ScheduleBackfill {
+        name: "a".to_owned(),
+        from,
+        until,
+        mode,
+        stagger_seconds,
+        on_behalf_of: None,
+    };
+    Ok(backfill.perform(c).await?.items)
+}
 
 /// A schedule every five minutes whose first slot has run, and nobody looks after that.
 async fn alone(more: Value) -> (Db, Client, Client) {
@@ -174,15 +194,11 @@ async fn a_backfill_runs_what_was_missed_dry_first_and_staggered() {
         .await,
     );
     let before = slots(&c, "a").await;
-    let dry = schedules::backfill(&c, "a", range, "dry_run", Some(60), None)
-        .await
-        .expect("a dry run");
+    let dry = backfill(&c, range, BackfillMode::DryRun, 60).await.expect("a dry run");
     let verdicts: Vec<&str> = dry.iter().map(|it| it.verdict.as_str()).collect();
     assert_eq!(verdicts, ["stands", "runs", "runs", "runs"], "{dry:?}");
     assert_eq!(slots(&c, "a").await, before, "a dry run changes nothing");
-    let done = schedules::backfill(&c, "a", range, "apply", Some(60), None)
-        .await
-        .expect("a backfill");
+    let done = backfill(&c, range, BackfillMode::Apply, 60).await.expect("a backfill");
     assert_eq!(done.len(), 4);
     look(&mut s).await;
     assert_eq!(
@@ -204,10 +220,13 @@ async fn a_backfill_runs_what_was_missed_dry_first_and_staggered() {
     let told = events(&c, "schedule.backfilled").await;
     assert_eq!((told.len(), &told[0]["slots"]), (1, &json!(3)));
 
-    let again = schedules::backfill(&c, "a", range, "apply", None, None)
+    let again = backfill(&c, range, BackfillMode::Apply, 0)
         .await
         .expect("nothing to do");
-    assert!(again.iter().all(|it| it.verdict == "stands"), "{again:?}");
+    assert!(
+        again.iter().all(|it| it.verdict == BackfillVerdict::Stands),
+        "{again:?}"
+    );
 }
 
 /// The kind may have another executor since its schedule was made: a dry run does not make the lane for it.
@@ -238,9 +257,7 @@ async fn a_backfill_is_bounded_and_of_the_past() {
         ((at(-10), at(3600)), "range_invalid"),
         ((at(-10), at(-20)), "range_invalid"),
     ] {
-        let error = schedules::backfill(&c, "a", range, "apply", None, None)
-            .await
-            .expect_err(code);
+        let error = backfill(&c, range, BackfillMode::Apply, 0).await.expect_err(code);
         assert_eq!(error.refusal().code.to_string(), code);
     }
     for (arguments, code) in [

@@ -18,7 +18,7 @@ async fn a_success_is_written_to_the_slot_with_the_end_itself() {
     let held = begin(&c).await;
     let shown = one(
         &c,
-        "select to_jsonb(x) from tenure.schedule_slots('a', 'running') x",
+        "select to_jsonb(x) from tenure.schedule_slots('a', '{running}') x",
         &[],
     )
     .await;
@@ -52,7 +52,7 @@ async fn a_success_is_written_to_the_slot_with_the_end_itself() {
     .await;
     let kept = one(
         &c,
-        "select to_jsonb(x) from tenure.schedule_slots('a', 'succeeded') x",
+        "select to_jsonb(x) from tenure.schedule_slots('a', '{succeeded}') x",
         &[],
     )
     .await;
@@ -102,7 +102,7 @@ async fn a_failure_is_written_when_the_last_attempt_has_failed_and_a_retry_opens
     verb(&c, "job_fail", &held, ", 'no paper', p_code => 'E1'").await;
     let shown = one(
         &c,
-        "select to_jsonb(x) from tenure.schedule_slots('a', 'running') x",
+        "select to_jsonb(x) from tenure.schedule_slots('a', '{running}') x",
         &[],
     )
     .await;
@@ -110,7 +110,7 @@ async fn a_failure_is_written_when_the_last_attempt_has_failed_and_a_retry_opens
         (&shown["job_state"], &shown["attempts"], &shown["error_code"]),
         (&json!("retry_waiting"), &json!(1), &json!("E1"))
     );
-    let soon: bool = get(&c, "select x.next_retry_at between tenure.now() + interval '10 s' and tenure.now() + interval '20 s' from tenure.schedule_slots('a', 'running') x", &[]).await;
+    let soon: bool = get(&c, "select x.next_retry_at between tenure.now() + interval '10 s' and tenure.now() + interval '20 s' from tenure.schedule_slots('a', '{running}') x", &[]).await;
     assert!(soon, "the schedule's own delay: {shown}");
     db.advance("20 seconds").await;
     let held = begin(&c).await;

@@ -1,8 +1,10 @@
 //! "Why did it not run at 03:00?" and "when does it run next?": one call each.
 
 use serde_json::json;
-use tenure::schedules::{Explanation, explain, preview};
+use tenure::operations::Perform;
+use tenure::schedules::{ScheduleExplanation, preview};
 use tenure::store::Timestamp;
+use tenure_api::schedules::ScheduleExplain;
 use tokio_postgres::Client;
 
 use crate::fixture::{get, one, run, verb};
@@ -14,13 +16,15 @@ async fn moment(c: &Client, minutes: i32) -> Timestamp {
     get(c, sql, &[&minutes]).await
 }
 
-async fn at(c: &Client, minutes: i32) -> Explanation {
-    explain(c, "a", moment(c, minutes).await).await.expect("an explanation")
+async fn at(c: &Client, minutes: i32) -> ScheduleExplanation {
+    let (name, at) = ("a".to_owned(), moment(c, minutes).await);
+    let explain = ScheduleExplain { name, at };
+    explain.perform(c).await.expect("an explanation")
 }
 
 #[track_caller]
-fn says(told: &Explanation, verdict: &str, words: &str) {
-    assert_eq!(told.verdict, verdict, "{}", told.answer);
+fn says(told: &ScheduleExplanation, verdict: &str, words: &str) {
+    assert_eq!(told.verdict.as_str(), verdict, "{}", told.answer);
     assert!(told.answer.contains(words), "{}", told.answer);
 }
 

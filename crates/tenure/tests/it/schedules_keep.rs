@@ -87,7 +87,7 @@ async fn a_slot_outlives_its_job_and_the_partition_of_it() {
     assert_eq!(gone, 0, "the job went with its partition");
     let kept = one(
         &c,
-        "select to_jsonb(x) from tenure.schedule_slots('a', 'failed') x",
+        "select to_jsonb(x) from tenure.schedule_slots('a', '{failed}') x",
         &[],
     )
     .await;

@@ -345,7 +345,7 @@ async fn schedules_are_listed_by_name_a_page_at_a_time() {
         "number_out_of_range",
     );
     raised(
-        try_rows(&c, "select tenure.schedule_slots('a', 'done')", &[]).await,
+        try_rows(&c, "select tenure.schedule_slots('a', '{done}')", &[]).await,
         "value_unknown",
     );
     raised(

@@ -4,20 +4,26 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::core::codes;
+use tenure::operations::{Perform, call};
 use tenure::pool::PoolOptions;
 use tenure::services::{reaper, retention};
-use tenure::store::config::{GatePosition, config_get, config_list, config_set, gate_set};
 use tenure::store::dead_letters::{self, DeadLetterFilter};
-use tenure::store::events::{EventFilter, event_list, stream_lag};
-use tenure::store::executors::{ExecutorBeat, executor_beat, executor_list, stale_check};
-use tenure::store::health::{doctor, health};
-use tenure::store::jobs::{self, CancelMode, Claim, End, Hold, JobFilter, NewJob};
-use tenure::store::kinds::{kind_list, kind_set, kind_show, lane_open};
-use tenure::store::leases::{ReapMode, job_reap};
-use tenure::store::retention::{job_sweep, partition_list, partition_upkeep};
-use tenure::store::tenants::{LoginBinding, login_bind, login_unbind, tenant_create, tenant_list};
+use tenure::store::health::doctor;
+use tenure::store::jobs::{self, Claim, End, Hold, NewJob};
+use tenure::store::kinds::lane_open;
+use tenure::store::retention::{partition_list, partition_upkeep};
 use tenure::store::{Timestamp, as_tenant, for_every_tenant};
 use tenure::{Error, Pool};
+use tenure_api::Json;
+use tenure_api::jobs::{
+    CancelMode, JobCancel, JobDeadLetter, JobExplain, JobList, JobReap, JobRetry, JobState, JobSweep, JobTimeline,
+    ReapMode,
+};
+use tenure_api::settings::{GatePosition, GateSet};
+use tenure_api::tenants::{TenantCreate, TenantList};
+use tenure_api::work::{
+    HeartbeatStatus, JobAcknowledgeCancel, JobComplete, JobFail, JobHeartbeat, JobRelease, JobSnooze, JobStart,
+};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -33,11 +39,25 @@ async fn open() -> (Db, Client) {
 async fn held(client: &Client, kind: &str) -> Hold {
     jobs::enqueue(client, &NewJob::new(kind), None).await.expect("enqueues");
     let claim = Claim::new("w").kinds([kind]).started();
-    jobs::claim(client, &claim)
-        .await
-        .expect("claims")
-        .expect("a job")
-        .hold()
+    let claimed = jobs::claim_many(client, &claim).await.expect("claims");
+    claimed[0].hold()
+}
+
+fn beat(Hold { job_id, token }: Hold) -> JobHeartbeat {
+    JobHeartbeat {
+        job_id,
+        token,
+        lease_seconds: None,
+    }
+}
+
+fn cancel(job_id: Uuid, reason: &str, mode: CancelMode) -> JobCancel {
+    JobCancel {
+        job_id,
+        reason: reason.into(),
+        mode,
+        on_behalf_of: None,
+    }
 }
 
 #[tokio::test]
@@ -112,15 +132,12 @@ async fn a_job_goes_through_every_argument_and_back() {
     ] {
         assert_eq!(shown[field], value, "{field} of {shown}");
     }
-    let listed = jobs::list(
-        &client,
-        &JobFilter {
-            correlation_id: Some("c".into()),
-            ..JobFilter::default()
-        },
-    )
-    .await;
-    assert_eq!(listed.expect("lists")[0].lease_owner.as_deref(), Some("w"));
+    let list = JobList {
+        correlation_id: Some("c".into()),
+        ..JobList::default()
+    };
+    let listed = call(&client, &list).await.expect("lists");
+    assert_eq!(listed.items[0].lease_owner.as_deref(), Some("w"));
 }
 
 #[tokio::test]
@@ -134,7 +151,8 @@ async fn a_held_job_is_started_renewed_and_ended() {
     let holds: Vec<Hold> = claimed.iter().map(jobs::ClaimedJob::hold).collect();
     let started = jobs::start_many(&client, &holds[..2]).await.expect("starts");
     assert!(started.iter().all(jobs::Started::is_confirmed), "{started:?}");
-    jobs::start(&client, holds[2]).await.expect("starts");
+    let Hold { job_id, token } = holds[2];
+    call(&client, &JobStart { job_id, token }).await.expect("starts");
     let beats = jobs::heartbeat_many(&client, &holds, Some(600)).await.expect("beats");
     assert!(
         beats
@@ -142,10 +160,8 @@ async fn a_held_job_is_started_renewed_and_ended() {
             .all(|beat| !beat.is_lost() && beat.leased_until > Some(claimed[0].leased_until)),
         "{beats:?}"
     );
-    assert_eq!(
-        jobs::heartbeat(&client, holds[0], None).await.expect("beats").status,
-        "ok"
-    );
+    let beat = call(&client, &beat(holds[0])).await.expect("beats");
+    assert_eq!(beat.status, HeartbeatStatus::Ok);
     let progress = jobs::progress(&client, holds[0], &json!({"done": 3}))
         .await
         .expect("tells");
@@ -162,7 +178,8 @@ async fn a_held_job_is_started_renewed_and_ended() {
     assert!(by_id(holds[1].job_id).is_ended() && by_id(holds[1].job_id).next_due.is_some());
     assert!(by_id(holds[2].job_id).is_lost());
 
-    let steps = jobs::timeline(&client, holds[1].job_id).await.expect("tells");
+    let job_id = holds[1].job_id;
+    let steps = call(&client, &JobTimeline { job_id }).await.expect("tells").items;
     assert!(
         steps
             .iter()
@@ -174,45 +191,57 @@ async fn a_held_job_is_started_renewed_and_ended() {
 #[tokio::test]
 async fn each_single_ending_has_its_call() {
     let (_db, client) = open().await;
-    let hold = held(&client, "complete").await;
-    let ended = jobs::complete(&client, hold, Some(&json!(1)), Some("ref"))
-        .await
-        .expect("completes");
-    assert_eq!(ended.state.as_deref(), Some("succeeded"));
+    let Hold { job_id, token } = held(&client, "complete").await;
+    let complete = JobComplete {
+        job_id,
+        token,
+        result: Some(Json(json!(1))),
+        result_ref: Some("ref".into()),
+    };
+    let ended = call(&client, &complete).await.expect("completes");
+    assert_eq!(ended.state, Some(JobState::Succeeded));
 
+    let fail = |hold: Hold, permanent, retry_seconds| JobFail {
+        job_id: hold.job_id,
+        token: hold.token,
+        message: "broken".into(),
+        permanent,
+        code: Some("E1".into()),
+        class: None,
+        retry_seconds,
+    };
     let hold = held(&client, "fail").await;
-    let mut end = End::failed(hold.job_id, hold.token, "broken");
-    end.error_code = Some("E1".into());
-    end.delay_seconds = Some(30);
-    assert!(jobs::fail(&client, &end).await.expect("fails").next_due.is_some());
+    let ended = fail(hold, false, Some(30)).perform(&client).await.expect("fails");
+    assert!(ended.next_due.is_some(), "{ended:?}");
     let hold = held(&client, "fail_permanently").await;
-    let ended = jobs::fail_permanently(&client, hold, "broken").await.expect("fails");
-    assert_eq!(ended.state.as_deref(), Some("dead_letter"));
+    let ended = fail(hold, true, None).perform(&client).await.expect("fails");
+    assert_eq!(ended.state, Some(JobState::DeadLetter));
 
-    let hold = held(&client, "snooze").await;
-    assert!(
-        jobs::snooze(&client, hold, 60)
-            .await
-            .expect("snoozes")
-            .next_due
-            .is_some()
-    );
-    let hold = held(&client, "release").await;
-    assert_eq!(
-        jobs::release(&client, hold).await.expect("releases").state.as_deref(),
-        Some("queued")
-    );
+    let Hold { job_id, token } = held(&client, "snooze").await;
+    let snooze = JobSnooze {
+        job_id,
+        token,
+        seconds: 60,
+    };
+    assert!(call(&client, &snooze).await.expect("snoozes").next_due.is_some());
+    let Hold { job_id, token } = held(&client, "release").await;
+    let ended = call(&client, &JobRelease { job_id, token }).await.expect("releases");
+    assert_eq!(ended.state, Some(JobState::Queued));
 
     let hold = held(&client, "acknowledge").await;
-    let early = jobs::acknowledge_cancel(&client, hold).await.expect_err("refused");
+    let Hold { job_id, token } = hold;
+    let acknowledge = JobAcknowledgeCancel { job_id, token };
+    let early = call(&client, &acknowledge).await.expect_err("refused");
     assert!(early.is(codes::CANCEL_NOT_REQUESTED), "{early}");
-    jobs::cancel(&client, hold.job_id, "changed my mind", CancelMode::Cooperative, None)
-        .await
-        .expect("asks");
-    let beat = jobs::heartbeat(&client, hold, None).await.expect("beats");
-    assert!(beat.is_cancel_requested() && beat.cancel_reason.as_deref() == Some("changed my mind"));
-    let ended = jobs::acknowledge_cancel(&client, hold).await.expect("acknowledges");
-    assert_eq!(ended.state.as_deref(), Some("cancelled"));
+    let cancel = cancel(job_id, "changed my mind", CancelMode::Cooperative);
+    call(&client, &cancel).await.expect("asks");
+    let beat = call(&client, &beat(hold)).await.expect("beats");
+    assert_eq!(
+        (beat.status, beat.cancel_reason.as_deref()),
+        (HeartbeatStatus::Cancel, Some("changed my mind"))
+    );
+    let ended = call(&client, &acknowledge).await.expect("acknowledges");
+    assert_eq!(ended.state, Some(JobState::Cancelled));
 }
 
 #[tokio::test]
@@ -246,17 +275,21 @@ async fn operators_and_dead_letters_have_their_calls() {
     let (_db, client) = open().await;
     let later = NewJob::new("later").due(Timestamp::now() + Duration::from_secs(600));
     let job = jobs::enqueue(&client, &later, None).await.expect("enqueues");
-    let why = jobs::explain(&client, job.job_id).await.expect("explains");
-    assert!(
-        why["reasons"].as_array().is_some_and(|reasons| !reasons.is_empty()),
-        "{why}"
-    );
-    jobs::retry(&client, job.job_id, Some("now"), None)
-        .await
-        .expect("retries");
-    jobs::dead_letter(&client, job.job_id, "hopeless", Some("boss"))
-        .await
-        .expect("moves");
+    let job_id = job.job_id;
+    let why = call(&client, &JobExplain { job_id }).await.expect("explains");
+    assert!(!why.reasons.is_empty(), "{why:?}");
+    let retry = JobRetry {
+        job_id,
+        reason: Some("now".into()),
+        on_behalf_of: None,
+    };
+    call(&client, &retry).await.expect("retries");
+    let give_up = JobDeadLetter {
+        job_id,
+        reason: "hopeless".into(),
+        on_behalf_of: Some("boss".into()),
+    };
+    call(&client, &give_up).await.expect("moves");
     let listed = dead_letters::dead_letter_list(&client, &DeadLetterFilter::default())
         .await
         .expect("lists");
@@ -278,96 +311,14 @@ async fn operators_and_dead_letters_have_their_calls() {
         .await
         .expect("replays");
     let cancelled: Uuid = replayed["job_id"].as_str().expect("an id").parse().expect("a UUID");
-    let answer = jobs::cancel(&client, cancelled, "enough", CancelMode::Force, None)
-        .await
-        .expect("cancels");
-    assert_eq!(answer["state"], "cancelled");
+    let cancel = cancel(cancelled, "enough", CancelMode::Force);
+    let answer = call(&client, &cancel).await.expect("cancels");
+    assert_eq!(answer.state, JobState::Cancelled);
 }
 
 #[tokio::test]
 async fn the_rest_of_the_house_has_its_calls() {
     let (_db, client) = open().await;
-    assert!(
-        config_list(&client)
-            .await
-            .expect("lists")
-            .iter()
-            .any(|entry| entry.is_gate && entry.value == json!(true))
-    );
-    config_set(&client, "queue.lease.duration_sec", Some(&json!(120)), None)
-        .await
-        .expect("sets");
-    let got = config_get(&client, "queue.lease.duration_sec").await.expect("gets");
-    assert_eq!(got, json!(120));
-    config_set(&client, "queue.lease.duration_sec", None, None)
-        .await
-        .expect("takes back");
-    gate_set(&client, "queue.worker.enabled", GatePosition::Closed, None)
-        .await
-        .expect("closes");
-
-    kind_set(&client, "report", &json!({"attempts_max": 3}), None)
-        .await
-        .expect("sets");
-    assert_eq!(kind_list(&client).await.expect("lists")[0].attempts_max, Some(3));
-    assert_eq!(kind_show(&client, "report").await.expect("shows")["attempts_max"], 3);
-
-    tenant_create(&client, "acme", None).await.expect("creates");
-    assert!(
-        tenant_list(&client)
-            .await
-            .expect("lists")
-            .iter()
-            .any(|tenant| tenant.name == "acme")
-    );
-    let binding = LoginBinding {
-        login: "app".into(),
-        tenant: Some("acme".into()),
-        ..LoginBinding::default()
-    };
-    login_bind(&client, &binding).await.expect("binds");
-    login_unbind(&client, "app").await.expect("unbinds");
-
-    let beat = ExecutorBeat {
-        name: "agent-1".into(),
-        executor: "Agent".into(),
-        ..ExecutorBeat::default()
-    };
-    executor_beat(&client, &beat).await.expect("beats");
-    let alive = executor_list(&client).await.expect("lists");
-    assert!(
-        alive
-            .iter()
-            .any(|executor| executor.executor == "Agent" && executor.alive == 1),
-        "{alive:?}"
-    );
-    assert_eq!(stale_check(&client, Some(60)).await.expect("checks")["stale_count"], 0);
-
-    // An open writer of any test on this server holds the stream back.
-    let told = "select exists (select from tenure.event_list(p_limit => 1))";
-    crate::fixture::until(&client, told, &[], "the stream").await;
-    let events = event_list(
-        &client,
-        &EventFilter {
-            limit: Some(1),
-            ..EventFilter::default()
-        },
-    )
-    .await
-    .expect("lists");
-    let next = EventFilter {
-        after: Some(events[0].cursor.clone()),
-        ..EventFilter::default()
-    };
-    assert!(
-        event_list(&client, &next)
-            .await
-            .expect("lists")
-            .iter()
-            .all(|event| event.cursor != events[0].cursor)
-    );
-    assert_eq!(stream_lag(&client).await.expect("tells").len(), 1);
-    assert_eq!(health(&client).await.expect("tells")["backlog"], 0);
     assert!(doctor(&client).await.expect("tells")["server_version"].is_string());
     assert!(
         partition_list(&client, "jobs")
@@ -377,24 +328,31 @@ async fn the_rest_of_the_house_has_its_calls() {
             .any(|it| it.upper_at == Timestamp::INFINITY)
     );
     partition_upkeep(&client, None).await.expect("keeps");
-    assert_eq!(job_sweep(&client, Some(10)).await.expect("sweeps").cleaned, 0);
-    assert!(
-        job_reap(&client, ReapMode::DryRun, None)
-            .await
-            .expect("tells")
-            .is_empty()
-    );
+    let swept = call(&client, &JobSweep { limit: 10 }).await.expect("sweeps");
+    assert_eq!(swept.cleaned, 0);
+    let dry = JobReap {
+        mode: ReapMode::DryRun,
+        ..JobReap::default()
+    };
+    assert!(call(&client, &dry).await.expect("tells").items.is_empty());
 }
 
 #[tokio::test]
 async fn a_trusted_server_names_the_tenant_of_a_transaction_and_of_no_other() {
     let (_db, mut client) = open().await;
-    tenant_create(&client, "acme", None).await.expect("creates");
+    let acme = TenantCreate {
+        name: "acme".to_owned(),
+        on_behalf_of: None,
+    };
+    acme.perform(&client).await.expect("creates");
     let transaction = client.transaction().await.expect("begin");
     as_tenant(&transaction, "acme", Some("ada")).await.expect("acts");
-    gate_set(&transaction, "queue.job_substrate.enabled", GatePosition::Open, None)
-        .await
-        .expect("opens");
+    let open = GateSet {
+        key: "queue.job_substrate.enabled".to_owned(),
+        position: GatePosition::Open,
+        on_behalf_of: None,
+    };
+    open.perform(&transaction).await.expect("opens");
     let made = jobs::enqueue(&transaction, &NewJob::new("a"), None)
         .await
         .expect("enqueues");
@@ -407,7 +365,11 @@ async fn a_trusted_server_names_the_tenant_of_a_transaction_and_of_no_other() {
     assert!(error.is(codes::JOB_NOT_FOUND), "{error}");
     let transaction = client.transaction().await.expect("begin");
     for_every_tenant(&transaction).await.expect("acts");
-    assert!(tenant_list(&transaction).await.expect("lists").len() >= 2);
+    let tenants = TenantList {
+        cursor: None,
+        limit: 10,
+    };
+    assert!(tenants.perform(&transaction).await.expect("lists").items.len() >= 2);
 }
 
 /// What the database cannot store, does not know or does not allow ends as code, what, why and next.

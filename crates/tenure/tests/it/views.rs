@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::fixture::{Db, claim_with, enqueue, enqueue_with, get, one, raised, rows, run, try_rows, verb};
 
 /// One job in each of the nine states, by state.
-async fn one_of_each(db: &Db, c: &Client) -> BTreeMap<&'static str, Uuid> {
+pub(crate) async fn one_of_each(db: &Db, c: &Client) -> BTreeMap<&'static str, Uuid> {
     one(c, r#"select tenure.kind_set('rests', '{"on_exhausted": "fail"}')"#, &[]).await;
     let hold = async |kind: &str, mode: &str| {
         enqueue(c, kind).await;
@@ -64,7 +64,7 @@ async fn each_of_the_nine_states_shows_up_with_what_belongs_to_it() {
         )
         .await;
         assert_eq!(q["state"], json!(state));
-        let by_list: Vec<Uuid> = rows(&c, "select job_id from tenure.job_list($1)", &[state])
+        let by_list: Vec<Uuid> = rows(&c, "select job_id from tenure.job_list(array[$1])", &[state])
             .await
             .iter()
             .map(|row| row.get(0))
@@ -128,7 +128,7 @@ async fn each_of_the_nine_states_shows_up_with_what_belongs_to_it() {
     assert!(running["started_at"].is_string() && running["picked_at"].is_string());
     assert_eq!(q("succeeded").await["result_ref"], json!("r"));
     raised(
-        try_rows(&c, "select * from tenure.job_list('running')", &[]).await,
+        try_rows(&c, "select * from tenure.job_list('{running}')", &[]).await,
         "state_unknown",
     );
     raised(

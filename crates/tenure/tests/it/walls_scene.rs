@@ -233,10 +233,10 @@ pub(crate) fn attempts(a: &Alpha) -> Vec<(&'static str, String)> {
         ("worker_park", "null, array['alpha_kind']".into()),
         ("lane_ready", "array(select generate_series(1, 100))".into()),
         (
-            "slot_offer",
+            "offer_make",
             format!("'{{}}', 's', 'tenure_hand_{}', null, null, null, 30", "0".repeat(32)),
         ),
-        ("slot_withdraw", format!("array['{rt}']::uuid[]")),
+        ("offer_withdraw", format!("array['{rt}']::uuid[]")),
         ("offer_lock", "'alpha'".into()),
         ("executor_beat", "'alpha worker', 'external_worker', 'error'".into()),
         ("job_cancel", format!("'{q}', 'no', 'force'")),

@@ -23,7 +23,7 @@ fn patient(db: &Db) -> WorkerBuilder {
     worker(db).poll_interval(Duration::from_secs(600)).listen_url(db.url())
 }
 
-/// Waits until a slot stands offered.
+/// Waits until a place stands offered.
 async fn until_offered(c: &tokio_postgres::Client) {
     until(c, "select exists (select from tenure.offers)", &[], "an offer").await;
 }
@@ -115,9 +115,9 @@ async fn a_large_job_is_handed_over_too() {
     assert_eq!(at_work.stop().await.succeeded, 1);
 }
 
-/// Offered slots are slots: with those that are claimed for they are never more than the worker has, and none is lost.
+/// Offered places are places: with those that are claimed for they are never more than the worker has, and none is lost.
 #[tokio::test]
-async fn offered_slots_count_and_come_back_when_there_is_much_to_do() {
+async fn offered_places_count_and_come_back_when_there_is_much_to_do() {
     let db = Db::open().await;
     let c = db.direct().await;
     let (crowd, permits) = (Crowd::default(), Arc::new(Semaphore::new(0)));
@@ -139,7 +139,7 @@ async fn offered_slots_count_and_come_back_when_there_is_much_to_do() {
     assert_eq!(one.state, "in_progress");
     let kinds = vec!["a"; 40];
     rows(&c, "select job_id from tenure.job_enqueue_many($1)", &[&kinds]).await;
-    until_true("all slots are taken", || crowd.now() == 4).await;
+    until_true("all places are taken", || crowd.now() == 4).await;
     permits.add_permits(41);
     until(
         &c,
@@ -183,7 +183,7 @@ async fn a_job_handed_over_just_before_the_listener_dies_is_run() {
     check_invariants(&c).await;
 }
 
-/// A handler that is at its own limit wants no more slots, so the offers of the others stand.
+/// A handler that is at its own limit wants no more places, so the offers of the others stand.
 #[tokio::test]
 async fn a_handler_at_its_limit_does_not_make_a_worker_take_its_offers_back() {
     let db = Db::open().await;
@@ -312,7 +312,7 @@ async fn what_is_handed_over_too_slowly_is_not_run_on_a_lease_that_has_run_out()
     // It is time itself that has to pass: the lease is one second, on the worker's clock as on the database's.
     let slow = "begin; select tenure.job_enqueue_plain('a', '{}', null, true); select pg_sleep(1.1); commit";
     c.batch_execute(slow).await.expect("a hand-over");
-    // The slot is offered again only when it is free again.
+    // The place is offered again only when it is free again.
     until_offered(&c).await;
     let report = at_work.stop().await;
     assert_eq!((report.claimed, report.succeeded, report.lost), (1, 0, 1));

@@ -134,7 +134,7 @@ async fn a_lease_that_cannot_be_renewed_is_lost_when_its_time_is_up() {
     assert_eq!((report.succeeded, report.lost), (0, 1));
 }
 
-/// A handler that does not stop by itself is stopped after the grace, and its slot is free again.
+/// A handler that does not stop by itself is stopped after the grace, and its place is free again.
 #[tokio::test]
 async fn a_handler_that_ignores_its_lost_lease_is_stopped() {
     let db = Db::open().await;

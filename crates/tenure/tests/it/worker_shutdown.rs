@@ -27,7 +27,7 @@ async fn running_jobs_end_and_waiting_ones_stay_when_a_worker_stops() {
             Ok(())
         }
     }));
-    until_true("every slot in use", || crowd.now() == 3).await;
+    until_true("every place in use", || crowd.now() == 3).await;
     until(
         &c,
         "select count(*) = 2 from tenure.active where started_at is null",

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use tenure::private::Cluster;
-use tenure::store::config;
+use tenure_api::settings::ConfigList;
 use tenure_core::codes;
 
 use crate::cli::{migrate_to, open_actions, open_all_gates};
@@ -52,10 +52,10 @@ impl Ground {
         }
         let url = place.url().await?;
         let mut session = place.session_at(&url, out).await?;
-        let entries = session.sql(async |tx| config::config_list(tx).await).await?;
+        let entries = session.perform(&ConfigList {}).await?.0.items;
         let closed: Vec<_> = GATES
             .iter()
-            .filter(|(key, _)| !entries.iter().any(|entry| entry.key == *key && entry.value == true))
+            .filter(|(key, _)| !entries.iter().any(|entry| entry.key == *key && entry.value.0 == true))
             .collect();
         if !closed.is_empty() {
             let keys: Vec<&str> = closed.iter().map(|gate| gate.0).collect();

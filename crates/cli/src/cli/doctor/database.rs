@@ -2,10 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tenure::store::config::ConfigEntry;
 use tenure::store::retention::Partition;
 use tenure::store::services::Service;
 use tenure::zones::Zones;
+use tenure_api::settings::ConfigEntry;
 
 use super::finding::Finding;
 
@@ -185,7 +185,7 @@ pub(super) fn partitions(jobs: &[Partition], keys: &[ConfigEntry], now: Timestam
     let days = keys
         .iter()
         .find(|key| key.key == "retention.partition_days")
-        .and_then(|key| key.value.as_i64())
+        .and_then(|key| key.value.0.as_i64())
         .unwrap_or(7);
     let newest = jobs
         .iter()

@@ -9,13 +9,15 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::Value;
 use tenure::migrate;
-use tenure::store::{config, health, retention};
+use tenure::store::{health, retention};
+use tenure_api::health::DoctorShow;
+use tenure_api::settings::ConfigList;
 use tenure_core::codes;
 
 use crate::connect::Place;
 use crate::errors::{Failure, Outcome};
 use crate::output::{Column, Format, Output};
-use crate::remote;
+use crate::remote::Request;
 
 use self::finding::{Finding, Verdict};
 
@@ -61,13 +63,12 @@ async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
         place.session_at(&url, quiet).await?
     };
     let before = Timestamp::now();
+    // As JSON, not by its type: an answer that lacks something is a finding too.
     let doctor: Value = session
-        .call(remote::doctor(), async |tx| health::doctor(tx).await)
+        .call(Request::of(&DoctorShow {}), async |tx| health::doctor(tx).await)
         .await?;
     let after = Timestamp::now();
-    let keys = session
-        .call(remote::config_list(), async |tx| config::config_list(tx).await)
-        .await?;
+    let keys = session.perform(&ConfigList {}).await?.0.items;
 
     findings.push(schema::roles(&doctor));
     findings.push(schema::gates(&keys));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tenure::migrate::SchemaStatus;
-use tenure::store::config::ConfigEntry;
+use tenure_api::settings::ConfigEntry;
 use tenure_core::Refusal;
 
 use super::finding::Finding;
@@ -73,7 +73,7 @@ pub(super) fn roles(doctor: &Value) -> Finding {
 pub(super) fn gates(keys: &[ConfigEntry]) -> Finding {
     let closed: Vec<&str> = keys
         .iter()
-        .filter(|key| key.is_gate && key.value != true)
+        .filter(|key| key.is_gate && key.value.0 != true)
         .map(|key| key.key.as_str())
         .collect();
     match closed.is_empty() {

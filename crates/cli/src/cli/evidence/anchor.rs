@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
-use tenure::store::anchors::{self, AnchorQuery};
+use serde_json::json;
+use tenure::operations::Perform;
 use tenure::store::for_every_tenant;
+use tenure_api::Page;
+use tenure_api::anchors::{AnchorList, AnchorShow};
 use tenure_core::anchor::Checkpoint;
-use tenure_core::codes;
 
+use super::super::verb::{Chosen, Command, Noun, Verb};
 use super::export::{unwritable, write};
 use crate::connect::Session;
-use crate::errors::{Outcome, refuse};
+use crate::errors::Outcome;
 use crate::output::Column;
-use crate::remote;
+use crate::remote::Request;
 use crate::values::Number;
 
 const LIST: &[Column] = &[
@@ -24,22 +26,29 @@ const LIST: &[Column] = &[
     Column("ROOT", "root"),
 ];
 
-/// Checkpoints that are asked for at once.
-const PAGE_ROWS: i32 = 100;
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Anchor {
     /// List the newest checkpoints, or those after a number
     #[command(visible_alias = "ls")]
     List(List),
-    /// Show a checkpoint, with the chain heads of the tenant that it covers
-    Show {
-        /// Its number
-        number: Number,
-    },
+    #[command(flatten)]
+    Plain(Chosen<Plain>),
     /// Write checkpoints as the server writes them to its file, for `tenure evidence verify --anchor`
     Export(Export),
 }
+
+/// The verbs that are one operation each.
+pub(crate) struct Plain;
+
+impl Noun for Plain {
+    const VERBS: &'static [&'static dyn Command] = &[&SHOW];
+}
+
+const SHOW: Verb<AnchorShow> = Verb {
+    places: &["number"],
+    quiet: &["root"],
+    ..Verb::fields("show", &["number", "at", "leaf_count", "root"])
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
@@ -74,32 +83,19 @@ impl Anchor {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         match self {
             Anchor::List(list) => {
-                let query = AnchorQuery {
-                    after: list
-                        .after
-                        .as_ref()
-                        .map(|number| number.read("after"))
-                        .transpose()?
-                        .map(i64::from),
-                    limit: Some(list.limit.read("limit")?),
-                    heads: false,
-                    newest: list.after.is_none(),
+                let after = Number::read_option(list.after.as_ref(), "after")?;
+                let list = AnchorList {
+                    after: after.map(i64::from),
+                    newest: after.is_none(),
+                    limit: list.limit.read("limit")?,
+                    ..AnchorList::default()
                 };
-                let found = page(&mut session, query, false).await?;
+                let (page, _) = session.perform(&list).await?;
                 session
                     .out
-                    .list(LIST, &found, &["number"], "There is no checkpoint yet.")
+                    .list(LIST, &page.items, &["number"], "There is no checkpoint yet.")
             }
-            Anchor::Show { number } => {
-                let number = i64::from(number.read("number")?);
-                let request = remote::anchor_show(number);
-                let shown: Value = session
-                    .call(request, async |tx| anchors::anchor_show(tx, number).await)
-                    .await?;
-                session
-                    .out
-                    .object(&shown, &["number", "at", "leaf_count", "root"], &["root"])
-            }
+            Anchor::Plain(command) => command.run(session).await,
             Anchor::Export(export) => export.run(session).await,
         }
     }
@@ -109,18 +105,11 @@ impl Export {
     async fn run(self, mut session: Session) -> Outcome {
         let (mut at, mut text, mut count) = (i64::from(self.after.read("after")?), String::new(), 0);
         loop {
-            let query = AnchorQuery {
-                after: Some(at),
-                limit: Some(PAGE_ROWS),
-                heads: true,
-                newest: false,
-            };
-            let found = page(&mut session, query, self.all_tenants).await?;
-            if found.is_empty() {
+            let found = page_after(&mut session, at, self.all_tenants).await?;
+            if found.items.is_empty() {
                 break;
             }
-            for row in found {
-                let checkpoint: Checkpoint = serde_json::from_value(row).map_err(unreadable)?;
+            for checkpoint in found.items {
                 at = i64::try_from(checkpoint.number).unwrap_or(i64::MAX);
                 count += 1;
                 text.push_str(&checkpoint.line());
@@ -141,23 +130,20 @@ impl Export {
     }
 }
 
-async fn page(session: &mut Session, query: AnchorQuery, all_tenants: bool) -> Outcome<Vec<Value>> {
-    let request = remote::anchor_list(&query).for_installation(all_tenants);
+/// Checkpoints after a number, with the chain heads that they cover.
+async fn page_after(session: &mut Session, after: i64, all_tenants: bool) -> Outcome<Page<Checkpoint>> {
+    let list = AnchorList {
+        after: Some(after),
+        heads: true,
+        ..AnchorList::default()
+    };
+    let request = Request::of(&list).for_installation(all_tenants);
     session
         .together(request, async |tx| {
             if all_tenants {
                 for_every_tenant(tx).await?;
             }
-            anchors::anchor_list(tx, &query).await
+            list.perform(tx).await
         })
         .await
-}
-
-fn unreadable(error: serde_json::Error) -> crate::errors::Failure {
-    refuse(
-        codes::DATABASE_ERROR,
-        "A checkpoint cannot be read.",
-        error.to_string(),
-        "Check that program and schema belong together: tenure doctor.",
-    )
 }

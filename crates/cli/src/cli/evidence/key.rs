@@ -2,26 +2,41 @@
 
 use clap::Subcommand;
 use tenure::evidence::{KeySource, new_key};
-use tenure::store::evidence::{KeyTurn, evidence_key_add, evidence_key_list};
+use tenure::store::evidence::{KeyTurn, evidence_key_add};
 use tenure::store::for_every_tenant;
+use tenure_api::evidence::EvidenceKeyList;
 use tenure_core::evidence::SecretKey;
 use tenure_core::{Refusal, codes};
 use zeroize::Zeroizing;
 
+use super::super::verb::{Chosen, Command, Noun, Verb};
 use crate::connect::Session;
 use crate::errors::{Failure, Outcome, refuse};
 use crate::output::{Column, Format};
-use crate::remote;
 use crate::values::document;
 
-const LIST: &[Column] = &[
-    Column("KEY", "key_id"),
-    Column("PUBLIC KEY", "public_key"),
-    Column("SIGNS", "signs"),
-    Column("KEPT", "kept"),
-    Column("CREATED", "created_at"),
-    Column("BY", "created_by"),
-];
+/// The verbs that are one operation each.
+pub(crate) struct Plain;
+
+impl Noun for Plain {
+    const VERBS: &'static [&'static dyn Command] = &[&LIST];
+}
+
+const LIST: Verb<EvidenceKeyList> = Verb {
+    quiet: &["key_id"],
+    ..Verb::table(
+        "list",
+        &[
+            Column("KEY", "key_id"),
+            Column("PUBLIC KEY", "public_key"),
+            Column("SIGNS", "signs"),
+            Column("KEPT", "kept"),
+            Column("CREATED", "created_at"),
+            Column("BY", "created_by"),
+        ],
+        "There is no key: tenure evidence key create makes one.",
+    )
+};
 
 /// Bytes of a file with a secret key at the most.
 const SECRET_BYTES_MAX: usize = 64 * 1024;
@@ -34,9 +49,8 @@ pub(crate) enum Key {
         #[arg(long, value_name = "FILE")]
         secret_key: Option<String>,
     },
-    /// List all keys there ever were, with what checks their signatures
-    #[command(visible_alias = "ls")]
-    List,
+    #[command(flatten)]
+    Plain(Chosen<Plain>),
 }
 
 impl Key {
@@ -64,12 +78,7 @@ impl Key {
                 }
                 session.out.object(&made, &["key_id"], &["key_id"])
             }
-            Key::List => {
-                let request = remote::evidence_key_list();
-                let keys = session.call(request, async |tx| evidence_key_list(tx).await).await?;
-                let empty = "There is no key: tenure evidence key create makes one.";
-                session.out.list(LIST, &keys, &["key_id"], empty)
-            }
+            Key::Plain(command) => command.run(session).await,
         }
     }
 }

@@ -4,15 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use tenure::store::anchors;
-use tenure_core::anchor;
+use tenure_api::anchors::AnchorProof;
 use uuid::Uuid;
 
 use super::export::{unwritable, write};
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::output::json_of;
-use crate::remote;
 use crate::values::Number;
 
 #[derive(Debug, Args)]
@@ -29,19 +26,13 @@ pub(crate) struct Proof {
 
 impl Proof {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let number = self
-            .checkpoint
-            .as_ref()
-            .map(|number| number.read("checkpoint"))
-            .transpose()?;
-        let number = number.map(i64::from);
-        let request = remote::anchor_proof(self.execution, number);
-        let proof: anchor::Proof = session
-            .call(request, async |tx| {
-                anchors::anchor_proof(tx, self.execution, number).await
-            })
-            .await?;
-        let text = format!("{}\n", json_of(&proof)?);
+        let number = Number::read_option(self.checkpoint.as_ref(), "checkpoint")?;
+        let asked = AnchorProof {
+            execution_id: self.execution,
+            number: number.map(i64::from),
+        };
+        let (proof, whole) = session.perform(&asked).await?;
+        let text = format!("{whole}\n");
         let Some(path) = &self.out else {
             return session.out.text(&text);
         };

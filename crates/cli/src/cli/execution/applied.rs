@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::read::lock_of;
+use super::lists::lock_of;
 use super::submit::level_in_words;
 use crate::output::{Column, shown};
 

@@ -3,9 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
-use serde_json::{Value, json};
-use tenure::store::approvals::{self, Approval, Decision};
-use tenure::store::{executions, steps};
+use serde_json::json;
+use tenure_api::approvals::{
+    Approval, ApprovalDecide, ApprovalFilter, ApprovalList, ApprovalShow, ApprovalState, Decision,
+};
+use tenure_api::executions::{ExecutionPlan, ExecutionState, StepList};
 use tenure_core::codes;
 use tenure_core::plan::Plan;
 use uuid::Uuid;
@@ -15,8 +17,7 @@ use crate::cli::{Behalf, plan as plans};
 use crate::connect::Session;
 use crate::dev::quoted;
 use crate::errors::{Failure, Outcome, refuse};
-use crate::output::{Format, json_of, printable, shown};
-use crate::remote;
+use crate::output::{Format, printable};
 
 pub(super) const EXAMPLE: &str = "\
 Example:
@@ -71,19 +72,14 @@ impl Approve {
             // Nobody has seen anything: the database says why there is nothing to decide.
             (None, None) => String::new(),
         };
-        let decision = Decision {
-            decision: "approve".to_owned(),
+        let decision = ApprovalDecide {
+            approval_id: approval.as_ref().map_or(self.id, |approval| approval.approval_id),
+            decision: Decision::Approve,
             plan_hash,
             comment: self.comment,
+            on_behalf_of: self.behalf.on_behalf_of,
         };
-        decide(
-            session,
-            self.id,
-            approval,
-            &decision,
-            self.behalf.on_behalf_of.as_deref(),
-        )
-        .await
+        decide(session, approval, &decision).await
     }
 }
 
@@ -91,36 +87,19 @@ impl Reject {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
         let approval = find(&mut session, self.id, self.step.as_deref()).await?;
         let own = || approval.as_ref().map(|approval| approval.plan_hash.clone());
-        let decision = Decision {
-            decision: "reject".to_owned(),
+        let decision = ApprovalDecide {
+            approval_id: approval.as_ref().map_or(self.id, |approval| approval.approval_id),
+            decision: Decision::Reject,
             plan_hash: self.hash.or_else(own).unwrap_or_default(),
             comment: Some(self.comment),
+            on_behalf_of: self.behalf.on_behalf_of,
         };
-        decide(
-            session,
-            self.id,
-            approval,
-            &decision,
-            self.behalf.on_behalf_of.as_deref(),
-        )
-        .await
+        decide(session, approval, &decision).await
     }
 }
 
-async fn decide(
-    mut session: Session,
-    id: Uuid,
-    approval: Option<Approval>,
-    decision: &Decision,
-    behalf: Option<&str>,
-) -> Outcome {
-    let approval_id = approval.as_ref().map_or(id, |approval| approval.approval_id);
-    let done = session
-        .ask(remote::approval_decide(approval_id, decision, behalf), async |tx| {
-            approvals::approval_decide(tx, approval_id, decision, behalf).await
-        })
-        .await?;
-    let part = |field: &str| shown("", &done[field]);
+async fn decide(mut session: Session, approval: Option<Approval>, decision: &ApprovalDecide) -> Outcome {
+    let (done, whole) = session.perform(decision).await?;
     let what = approval.map_or(String::new(), |approval| {
         let step = approval.step_id.map(|step| format!("step {step} of "));
         format!(
@@ -130,49 +109,46 @@ async fn decide(
             approval.plan_hash
         )
     });
-    let mut sentence = match (decision.decision.as_str(), done["state"].as_str()) {
-        ("approve", Some("pending")) => format!(
+    let is_approval = decision.decision == Decision::Approve;
+    let mut sentence = match (is_approval, &done.state) {
+        (true, ApprovalState::Pending) => format!(
             "You have approved; {} of {} have. It is still open.{what}",
-            part("approvals_given"),
-            part("quorum")
+            done.approvals_given, done.quorum
         ),
-        ("approve", _) => format!("Approved; the execution is {}.{what}", part("execution_state")),
-        _ => format!("Rejected; the execution is {}.{what}", part("execution_state")),
+        (true, _) => format!("Approved; the execution is {}.{what}", done.execution_state),
+        (false, _) => format!("Rejected; the execution is {}.{what}", done.execution_state),
     };
-    if decision.decision == "approve" && done["state"] == "approved" {
-        let (words, verb) = match done["execution_state"] == "running" {
-            true => ("See it go", "watch"),
-            false => ("See what else it waits for", "show"),
+    if is_approval && done.state == ApprovalState::Approved {
+        let (words, verb) = match done.execution_state {
+            ExecutionState::Running => ("See it go", "watch"),
+            _ => ("See what else it waits for", "show"),
         };
-        sentence.push_str(&format!("\n{words}: tenure execution {verb} {}", part("execution_id")));
+        sentence.push_str(&format!("\n{words}: tenure execution {verb} {}", done.execution_id));
     }
-    session.out.done(&sentence, &done, &["approval_id", "state"])
+    session.out.done(&sentence, &whole, &["approval_id", "state"])
 }
 
 /// The approval that is meant: by its own id, or the open one of the execution. None: there is none that can be seen, which
 /// the database refuses in its own words.
 async fn find(session: &mut Session, id: Uuid, step: Option<&str>) -> Outcome<Option<Approval>> {
-    let of_execution = match list(session, Some(id), None).await {
+    let of_execution = match list(session, id, ApprovalFilter::Any).await {
         Err(Failure::Refused(refusal)) if refusal.is(codes::EXECUTION_UNKNOWN) => Vec::new(),
         found => found?,
     };
     if of_execution.is_empty() {
-        let itself = session
-            .ask(remote::approval_show(id), async |tx| {
-                approvals::approval_show(tx, id).await
-            })
-            .await;
-        let itself = match itself {
+        let (itself, _) = match session.perform(&ApprovalShow { approval_id: id }).await {
             Err(Failure::Refused(refusal)) if refusal.is(codes::APPROVAL_UNKNOWN) => return Ok(None),
             found => found?,
         };
-        let execution = itself["execution_id"].as_str().and_then(|text| text.parse().ok());
-        let open = list(session, execution, Some("pending")).await?;
+        let open = list(session, itself.execution_id, ApprovalFilter::Pending).await?;
         return Ok(open.into_iter().find(|approval| approval.approval_id == id));
     }
     let meant = |approval: &&Approval| step.is_none() || approval.step_id.as_deref() == step;
     let found: Vec<&Approval> = of_execution.iter().filter(meant).collect();
-    let open: Vec<&&Approval> = found.iter().filter(|approval| approval.state == "pending").collect();
+    let open: Vec<&&Approval> = found
+        .iter()
+        .filter(|approval| approval.state == ApprovalState::Pending)
+        .collect();
     match (open.as_slice(), found.last()) {
         ([one], _) => Ok(Some((**one).clone())),
         // It was decided already: the database says what became of it.
@@ -201,23 +177,25 @@ async fn find(session: &mut Session, id: Uuid, step: Option<&str>) -> Outcome<Op
     }
 }
 
-async fn list(session: &mut Session, execution: Option<Uuid>, state: Option<&str>) -> Outcome<Vec<Approval>> {
-    session
-        .call(remote::approval_list(execution, state, APPROVALS_MAX), async |tx| {
-            approvals::approval_list(tx, execution, state, Some(APPROVALS_MAX)).await
-        })
-        .await
+async fn list(session: &mut Session, execution: Uuid, state: ApprovalFilter) -> Outcome<Vec<Approval>> {
+    let list = ApprovalList {
+        execution_id: Some(execution),
+        state: vec![state],
+        limit: APPROVALS_MAX,
+        ..ApprovalList::default()
+    };
+    let (page, _) = session.perform(&list).await?;
+    Ok(page.items)
 }
 
 /// The class, level and lock that apply to each step, and the registered action and the rule that say so.
 async fn show_applied(session: &mut Session, approval: &Approval) -> Outcome {
-    let execution = approval.execution_id;
-    let found = session
-        .call(remote::step_list(execution, None), async |tx| {
-            steps::step_list(tx, execution, None).await
-        })
-        .await?;
-    let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
+    let list = StepList {
+        execution_id: approval.execution_id,
+        state: None,
+    };
+    let (_, mut whole) = session.perform(&list).await?;
+    let mut rows = whole["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
     rows.iter_mut().for_each(applied::for_people);
     let line = applied::level_line(&json!(approval.level), &json!(approval.rule));
     session.out.text(&line)?;
@@ -236,12 +214,8 @@ async fn ask_for_hash(session: &mut Session, approval: &Approval) -> Outcome<Str
             format!("Look at it with `tenure execution plan {id}`; its hash is in `tenure execution show {id}`."),
         ));
     }
-    let text: String = session
-        .call(remote::execution_plan(id), async |tx| {
-            executions::execution_plan(tx, id).await
-        })
-        .await?;
-    let plan = Plan::read(&text)?;
+    let (frozen, _) = session.perform(&ExecutionPlan { execution_id: id }).await?;
+    let plan = Plan::read(&frozen.canonical)?;
     plans::show(&plan, session.out)?;
     show_applied(session, approval).await?;
     if let Some(warning) = plan.time_warning() {

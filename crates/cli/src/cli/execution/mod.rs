@@ -1,9 +1,9 @@
 //! `tenure execution`: frozen plans, who allowed them, and what became of each step.
 
 pub(super) mod applied;
-mod archive;
 mod dead_letter;
 mod decide;
+mod lists;
 mod operate;
 mod read;
 mod submit;
@@ -14,6 +14,7 @@ use clap::Subcommand;
 use uuid::Uuid;
 
 use super::evidence::Export;
+use super::verb::Chosen;
 use crate::cli::Behalf;
 use crate::connect::Session;
 use crate::errors::Outcome;
@@ -30,9 +31,8 @@ pub(crate) enum Execution {
         #[command(flatten)]
         behalf: Behalf,
     },
-    /// List executions, newest first
-    #[command(visible_alias = "ls")]
-    List(read::List),
+    #[command(flatten)]
+    Lists(Chosen<lists::Lists>),
     /// Show one: how far it is, what it waits for, its steps and its approvals
     Show {
         /// Its id
@@ -40,15 +40,11 @@ pub(crate) enum Execution {
     },
     /// Draw its steps as they go, until it is over; on a pipe, a line for each event
     Watch(watch::Watch),
-    /// List its steps, in the order of the plan
-    Steps(read::Steps),
     /// Print its plan just as it was frozen
     Plan {
         /// Its id
         execution: Uuid,
     },
-    /// Tell what happened to it, oldest first
-    Timeline(read::Timeline),
     /// Show how its plan differs from that of another
     Diff {
         /// One of them
@@ -63,24 +59,11 @@ pub(crate) enum Execution {
     Approve(decide::Approve),
     /// Refuse it, and say why
     Reject(decide::Reject),
-    /// Stop it: what is under way is asked to stop, nothing more of it starts
-    Cancel(operate::Cancel),
-    /// Take your own back before it starts
-    Withdraw(operate::Withdraw),
-    /// Decide about a step of which nobody knows whether it was done
-    #[command(after_help = operate::EXAMPLE_RESOLVE)]
-    Resolve(operate::Resolve),
-    /// Run the plan of one that failed again, as a new execution with approvals of its own; requesters their own
-    Retry(operate::Retry),
-    /// Free the key of one that has partially failed
-    Close(operate::Close),
-    /// Let nothing new start in the tenant; what runs goes on
-    Freeze(operate::Freeze),
-    /// End the freeze
-    Unfreeze(operate::Unfreeze),
+    #[command(flatten)]
+    Decisions(Chosen<operate::Decisions>),
     /// Executions that failed: look and triage
     #[command(subcommand, visible_alias = "dead-letters")]
-    DeadLetter(dead_letter::DeadLetter),
+    DeadLetter(Chosen<dead_letter::DeadLetter>),
 }
 
 impl Execution {
@@ -88,23 +71,15 @@ impl Execution {
         match self {
             Execution::Submit(submit) => submit.run(session).await,
             Execution::Preview { file, behalf } => submit::preview(session, &file, behalf).await,
-            Execution::List(list) => list.run(session).await,
+            Execution::Lists(list) => list.run(session).await,
             Execution::Show { execution } => read::show(session, execution).await,
             Execution::Watch(watch) => watch.run(session).await,
-            Execution::Steps(steps) => steps.run(session).await,
             Execution::Plan { execution } => read::plan(session, execution).await,
-            Execution::Timeline(timeline) => timeline.run(session).await,
             Execution::Diff { execution, other } => read::diff(session, execution, other).await,
             Execution::Export(export) => export.run(session).await,
             Execution::Approve(approve) => approve.run(session).await,
             Execution::Reject(reject) => reject.run(session).await,
-            Execution::Cancel(cancel) => cancel.run(session).await,
-            Execution::Withdraw(withdraw) => withdraw.run(session).await,
-            Execution::Resolve(resolve) => resolve.run(session).await,
-            Execution::Retry(retry) => retry.run(session).await,
-            Execution::Close(close) => close.run(session).await,
-            Execution::Freeze(freeze) => freeze.run(session).await,
-            Execution::Unfreeze(unfreeze) => unfreeze.run(session).await,
+            Execution::Decisions(decision) => decision.run(session).await,
             Execution::DeadLetter(dead_letter) => dead_letter.run(session).await,
         }
     }

@@ -1,43 +1,15 @@
-//! `tenure execution list`, `show`, `steps`, `plan`, `timeline` and `diff`.
+//! `tenure execution show`, `plan` and `diff`.
 
-use clap::Args;
 use serde_json::{Value, json};
-use tenure::store::archives::ArchiveFilter;
-use tenure::store::executions::{self, ExecutionFilter};
-use tenure::store::steps;
+use tenure_api::executions::{ExecutionDifference, ExecutionPlan};
 use uuid::Uuid;
 
-use super::archive;
+use super::lists::{STEP_COLUMNS, step_for_people, took};
 use super::submit::{level_in_words, parked_in_words};
-use super::wait::AT_ONCE;
-use crate::cli::job::moment;
+use super::wait::look;
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::output::{Column, Format, json_of, printable, shown};
-use crate::remote;
-use crate::values::{Number, short};
-
-const LIST: &[Column] = &[
-    Column("EXECUTION", "execution_id"),
-    Column("STATE", "state"),
-    Column("PURPOSE", "purpose_note"),
-    Column("BY", "requested_by"),
-    Column("LEVEL", "approval_level"),
-    Column("STEPS", "steps"),
-    Column("SUBMITTED", "created_at"),
-    Column("TOOK", "took"),
-];
-
-pub(super) const STEPS: &[Column] = &[
-    Column("STEP", "step_id"),
-    Column("STATE", "state"),
-    Column("ACTION", "action"),
-    Column("TARGET", "target"),
-    Column("TRIES", "attempt"),
-    Column("WORKER", "worker"),
-    Column("TOOK", "took"),
-    Column("WHY", "why_note"),
-];
+use crate::output::{Column, Format, printable, shown};
 
 const APPROVALS: &[Column] = &[
     Column("APPROVAL", "approval_id"),
@@ -58,15 +30,6 @@ pub(super) const SECTIONS: &[Column] = &[
     Column("STATE", "state"),
     Column("FENCE", "fence"),
     Column("STEPS", "steps"),
-];
-
-const TIMELINE: &[Column] = &[
-    Column("#", "seq"),
-    Column("AT", "at"),
-    Column("EVENT", "kind"),
-    Column("ACTOR", "actor"),
-    Column("STEP", "step_id"),
-    Column("DATA", "data"),
 ];
 
 const FIRST: &[&str] = &[
@@ -126,188 +89,8 @@ const HIDDEN: &[&str] = &[
     "cancelled_at",
 ];
 
-#[derive(Debug, Args)]
-pub(crate) struct List {
-    /// Only those in this state, such as awaiting_approval or running
-    #[arg(long, short, value_name = "STATE")]
-    state: Option<String>,
-    /// Only those that this principal has submitted
-    #[arg(long, value_name = "PRINCIPAL")]
-    by: Option<String>,
-    /// Only those that touch this target: type:ref, as `tenure lock list` shows it
-    #[arg(long, value_name = "TYPE:REF")]
-    target: Option<String>,
-    /// Those whose rows are archived: only their evidence is left
-    #[arg(long)]
-    archived: bool,
-    /// With --archived: only those with this correlation id
-    #[arg(long, value_name = "ID", requires = "archived")]
-    correlation: Option<String>,
-    /// With --archived: only those that ended after this time: RFC 3339
-    #[arg(long, value_name = "TIME", requires = "archived")]
-    ended_after: Option<String>,
-    /// With --archived: only those that ended before this time: RFC 3339
-    #[arg(long, value_name = "TIME", requires = "archived")]
-    ended_before: Option<String>,
-    /// The next page: those submitted before this one
-    #[arg(long, value_name = "EXECUTION")]
-    before: Option<Uuid>,
-    /// How many at most
-    #[arg(
-        long,
-        short = 'n',
-        value_name = "N",
-        default_value = "50",
-        allow_negative_numbers = true
-    )]
-    limit: Number,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Steps {
-    /// The execution
-    execution: Uuid,
-    /// Only those in this state, such as running or failed
-    #[arg(long, short, value_name = "STATE")]
-    state: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Timeline {
-    /// The execution
-    execution: Uuid,
-    /// Only what came after this number
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    after: Option<Number>,
-    /// How many at most
-    #[arg(
-        long,
-        short = 'n',
-        value_name = "N",
-        default_value = "1000",
-        allow_negative_numbers = true
-    )]
-    limit: Number,
-}
-
-impl List {
-    pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let limit = self.limit.read("limit")?;
-        if self.archived {
-            let filter = ArchiveFilter {
-                state: self.state,
-                requested_by: self.by,
-                target: self.target,
-                correlation_id: self.correlation,
-                ended_after: moment(&mut session, "ended-after", self.ended_after.as_deref()).await?,
-                ended_before: moment(&mut session, "ended-before", self.ended_before.as_deref()).await?,
-                before: self.before,
-                limit: Some(limit),
-            };
-            return archive::list(session, &filter).await;
-        }
-        let filter = ExecutionFilter {
-            state: self.state,
-            requested_by: self.by,
-            target: self.target,
-            before: self.before,
-            limit: Some(limit),
-        };
-        let found = session
-            .call(remote::execution_list(&filter), async |tx| {
-                executions::execution_list(tx, &filter).await
-            })
-            .await?;
-        let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
-        if session.out.format == Format::People {
-            for row in &mut rows {
-                row["purpose_note"] = row["purpose"].clone();
-                row["steps"] = json!(format!(
-                    "{}/{}",
-                    shown("", &row["steps_succeeded"]),
-                    shown("", &row["step_count"])
-                ));
-                row["took"] = json!(row["duration_ms"].as_i64().map(took));
-            }
-        }
-        let empty = "No executions. `tenure execution submit FILE` freezes a plan and makes one.";
-        session.out.list(LIST, &rows, &["execution_id"], empty)?;
-        if let Some(last) = found
-            .last()
-            .filter(|_| usize::try_from(limit).is_ok_and(|limit| found.len() >= limit))
-        {
-            session
-                .out
-                .note(&format!("There may be more: --before {}", last.execution_id));
-        }
-        Ok(())
-    }
-}
-
-impl Steps {
-    pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let (execution, state) = (self.execution, self.state.as_deref());
-        let found = session
-            .call(remote::step_list(execution, state), async |tx| {
-                steps::step_list(tx, execution, state).await
-            })
-            .await?;
-        let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
-        if session.out.format == Format::People {
-            rows.iter_mut().for_each(step_for_people);
-        }
-        session
-            .out
-            .list(STEPS, &rows, &["step_id", "state"], "No step is in this state.")
-    }
-}
-
-/// Adds what a table of steps shows.
-pub(super) fn step_for_people(step: &mut Value) {
-    let part = |field: &str| shown("", &step[field]);
-    let target = format!("{} {}", part("target_type"), part("target_ref"));
-    let why = [part("error_code"), part("error_message")];
-    let why: Vec<&str> = why.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
-    let why = match (why.is_empty(), step["state"].as_str()) {
-        (false, _) => Some(why.join(": ")),
-        (_, Some("blocked")) => Some(format!(
-            "waits for the lock {}, place {}",
-            lock_of(step),
-            part("waiting_place")
-        )),
-        (_, Some("unknown")) => Some("nobody knows whether it was done".to_owned()),
-        _ if !step["carried_from"].is_null() => Some("done by the execution before".to_owned()),
-        _ => None,
-    };
-    step["target"] = json!(target);
-    step["why_note"] = json!(why);
-    step["took"] = json!(step["duration_ms"].as_i64().map(took));
-    if step["attempt"] == 0 {
-        step["attempt"] = Value::Null;
-    }
-}
-
-/// The lock without what all keys begin with: `host:web-1`.
-pub(super) fn lock_of(step: &Value) -> String {
-    let key = shown("", &step["lock_key"]);
-    key.splitn(4, ':').nth(3).unwrap_or(&key).to_owned()
-}
-
-/// `840ms`, `1.8s`, `1m12s`.
-pub(super) fn took(ms: i64) -> String {
-    match ms {
-        ..1_000 => format!("{ms}ms"),
-        1_000..60_000 => format!("{:.1}s", ms as f64 / 1000.0),
-        _ => short(ms / 1000),
-    }
-}
-
 pub(super) async fn show(mut session: Session, execution: Uuid) -> Outcome {
-    let mut shown = session
-        .ask(remote::execution_show(execution, AT_ONCE), async |tx| {
-            executions::execution_show(tx, execution).await
-        })
-        .await?;
+    let mut shown = look(&mut session, execution).await?;
     if session.out.format != Format::People {
         return session.out.object(&shown, &[], &["execution_id", "state"]);
     }
@@ -318,7 +101,7 @@ pub(super) async fn show(mut session: Session, execution: Uuid) -> Outcome {
     let (head, steps, approvals) = parts(shown);
     session.out.object(&head, FIRST, &[])?;
     session.out.text("")?;
-    session.out.list(STEPS, &steps, &[], "")?;
+    session.out.list(STEP_COLUMNS, &steps, &[], "")?;
     if !sections.is_empty() {
         session.out.text("")?;
         session.out.list(SECTIONS, &sections, &[], "")?;
@@ -412,42 +195,20 @@ fn requesters(head: &Value) -> String {
 }
 
 pub(super) async fn plan(mut session: Session, execution: Uuid) -> Outcome {
-    let text: String = session
-        .call(remote::execution_plan(execution), async |tx| {
-            executions::execution_plan(tx, execution).await
-        })
-        .await?;
-    // Just as it was frozen: its SHA-256 is the hash of the plan, but for the line's end.
-    session.out.text(&text)
-}
-
-impl Timeline {
-    pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let (execution, limit) = (self.execution, self.limit.read("limit")?);
-        let after = Number::read_option(self.after.as_ref(), "after")?;
-        let events = session
-            .call(remote::execution_timeline(execution, after, limit), async |tx| {
-                executions::execution_timeline(tx, execution, after, Some(limit)).await
-            })
-            .await?;
-        let empty = "Nothing has happened after that.";
-        session.out.list(TIMELINE, &events, &["seq", "kind"], empty)?;
-        if let Some(last) = events
-            .last()
-            .filter(|_| usize::try_from(limit).is_ok_and(|limit| events.len() >= limit))
-        {
-            session.out.note(&format!("There may be more: --after {}", last.seq));
-        }
-        Ok(())
-    }
+    let asked = ExecutionPlan {
+        execution_id: execution,
+    };
+    let (plan, _) = session.perform(&asked).await?;
+    // As it was frozen: its SHA-256 is the hash of the plan, without the end of the line.
+    session.out.text(&plan.canonical)
 }
 
 pub(super) async fn diff(mut session: Session, execution: Uuid, other: Uuid) -> Outcome {
-    let difference = session
-        .ask(remote::execution_difference(execution, other), async |tx| {
-            executions::execution_difference(tx, execution, other).await
-        })
-        .await?;
+    let asked = ExecutionDifference {
+        execution_id: execution,
+        other_id: other,
+    };
+    let (_, difference) = session.perform(&asked).await?;
     match session.out.format {
         Format::People => session.out.text(&told_difference(&difference)),
         Format::Json => session.out.json(&difference),

@@ -2,21 +2,23 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use tenure::store::executions::{self, Submission};
+use tenure::operations::plan_document;
+use tenure::store::executions::execution_background;
+use tenure_api::Json;
+use tenure_api::executions::{ExecutionPreview, ExecutionSubmit};
 use tenure_core::codes;
 use tenure_core::plan::Mode;
 use uuid::Uuid;
 
 use super::applied;
 use super::read::told_difference;
-use super::wait::{left, settled, until};
+use super::wait::{settled, until, wait_seconds};
 use crate::cli::Behalf;
 use crate::cli::job::{check_key, moment};
 use crate::cli::plan::read_plan;
 use crate::connect::Session;
 use crate::errors::{Failure, Outcome};
-use crate::output::{Column, Format, json_of, shown};
-use crate::remote;
+use crate::output::{Column, Format, shown};
 use crate::values::{Number, json_object, short};
 
 pub(super) const EXAMPLE: &str = "\
@@ -60,33 +62,32 @@ impl Submit {
         let plan = read_plan(&self.file)?;
         check_key("execution submit", self.key.as_deref())?;
         let until = until(self.wait.as_ref())?;
-        let submission = Submission {
+        let submission = ExecutionSubmit {
+            plan: plan_document(&plan),
             key: self.key,
-            plan_hash: None,
+            plan_hash: Some(plan.hash()),
             supersedes: self.supersedes,
             start_after: moment(&mut session, "start-after", self.start_after.as_deref()).await?,
             start_before: moment(&mut session, "start-before", self.start_before.as_deref()).await?,
             metadata: self
                 .metadata
                 .as_deref()
-                .map(|given| json_object("metadata", given))
+                .map(|given| json_object("metadata", given).map(Json))
                 .transpose()?,
             on_behalf_of: self.behalf.on_behalf_of,
+            wait_seconds: until.and_then(wait_seconds),
         };
-        let request = remote::execution_submit(&plan, &submission, until.map(left).unwrap_or_default());
-        let made = session
-            .call(request, async |tx| {
-                executions::execution_submit(tx, &plan, &submission).await
-            })
-            .await?;
-        let mut answer = json_of(&made)?;
+        let (made, mut answer) = session.perform(&submission).await?;
+        if let Some(members) = answer.as_object_mut() {
+            members.remove("execution");
+        }
         let mut goes_on = false;
         if let Some(until) = until {
             let waited = settled(&mut session, made.execution_id, until).await?;
             goes_on = waited["settled"] != true;
             if goes_on && plan.mode() == Mode::Immediate && session.remote().is_none() {
                 session
-                    .sql(async |tx| executions::execution_background(tx, made.execution_id).await)
+                    .sql(async |tx| execution_background(tx, made.execution_id).await)
                     .await?;
             }
             for field in OUTCOME.iter().filter(|field| !waited[**field].is_null()) {
@@ -103,8 +104,8 @@ impl Submit {
                 "The wait is over, and it goes on: tenure execution watch {id}"
             ));
         }
-        if let (Some(difference), Format::People) = (&made.difference, session.out.format) {
-            session.out.text(&told_difference(difference))?;
+        if !answer["difference"].is_null() && session.out.format == Format::People {
+            session.out.text(&told_difference(&answer["difference"]))?;
         }
         // Whoever waited for its end goes on only after a success, as with `watch`.
         match answer["state"].as_str() {
@@ -195,12 +196,11 @@ const PREVIEW_SECTIONS: &[Column] = &[
 
 pub(super) async fn preview(mut session: Session, file: &str, behalf: Behalf) -> Outcome {
     let plan = read_plan(file)?;
-    let mut preview = session
-        .ask(
-            remote::execution_preview(&plan, behalf.on_behalf_of.as_deref()),
-            async |tx| executions::execution_preview(tx, &plan, behalf.on_behalf_of.as_deref()).await,
-        )
-        .await?;
+    let asked = ExecutionPreview {
+        plan: plan_document(&plan),
+        on_behalf_of: behalf.on_behalf_of,
+    };
+    let (_, mut preview) = session.perform(&asked).await?;
     if session.out.format != Format::People {
         return session.out.object(&preview, PREVIEW_FIRST, &["plan_hash"]);
     }

@@ -7,16 +7,15 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use tenure::store::executions;
+use tenure_api::executions::ExecutionTimeline;
 use tenure_core::codes;
 use uuid::Uuid;
 
-use super::read::{lock_of, took};
-use super::wait::AT_ONCE;
+use super::lists::{lock_of, took};
+use super::wait::look;
 use crate::connect::Session;
 use crate::errors::{Failure, Outcome};
 use crate::output::{Column, Format, printable, shown, table_of};
-use crate::remote;
 
 /// How often is looked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -86,21 +85,21 @@ async fn tell(mut session: Session, execution: Uuid) -> Outcome {
         // Before the events: what has happened by then is among them.
         let shown = look(&mut session, execution).await?;
         loop {
-            let events = session
-                .call(
-                    remote::execution_timeline(execution, Some(after), EVENTS_MAX),
-                    async |tx| executions::execution_timeline(tx, execution, Some(after), Some(EVENTS_MAX)).await,
-                )
-                .await?;
-            for event in &events {
-                after = event.seq;
-                let row = json!(event);
+            let timeline = ExecutionTimeline {
+                execution_id: execution,
+                after: Some(after),
+                cursor: None,
+                limit: EVENTS_MAX,
+            };
+            let (page, whole) = session.perform(&timeline).await?;
+            for event in whole["items"].as_array().into_iter().flatten() {
                 match session.out.format {
-                    Format::People => session.out.text(&line(&row))?,
-                    _ => session.out.list(&[], &[row], &["seq", "kind"], "")?,
+                    Format::People => session.out.text(&line(event))?,
+                    _ => session.out.list(&[], &[event], &["seq", "kind"], "")?,
                 }
             }
-            if events.len() < EVENTS_MAX as usize {
+            after = page.items.last().map_or(after, |last| last.seq);
+            if page.next.is_none() {
                 break;
             }
         }
@@ -109,14 +108,6 @@ async fn tell(mut session: Session, execution: Uuid) -> Outcome {
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-}
-
-async fn look(session: &mut Session, execution: Uuid) -> Outcome<Value> {
-    session
-        .call(remote::execution_show(execution, AT_ONCE), async |tx| {
-            executions::execution_show(tx, execution).await
-        })
-        .await
 }
 
 fn is_over(shown: &Value) -> bool {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tenure::store::jobs;
+use tenure_api::request::WAIT_SECONDS_MAX;
+use tenure_api::work::{ClaimMode, JobClaim};
 use tenure_core::priority;
 
 use super::wait::Patience;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::Format;
-use crate::remote;
 use crate::values::Number;
 
 #[derive(Debug, Args)]
@@ -75,25 +75,24 @@ impl Claim {
     }
 
     async fn once(&self, session: &mut Session, wait: Duration) -> Outcome<Value> {
-        let worker = self.worker.clone().unwrap_or_else(worker_name);
-        let mut claim = jobs::Claim::new(&worker);
-        claim.executor = self.executor.clone();
-        claim.kinds = (!self.kinds.is_empty()).then(|| self.kinds.clone());
-        claim.lease_seconds = Number::read_option(self.lease_seconds.as_ref(), "lease_seconds")?;
-        claim.affinity_key = self.affinity_key.clone();
-        claim.priority_min = match &self.priority_min {
-            Some(given) => Some(i32::from(priority::parse(given)?)),
-            None => None,
+        let priority_min = self.priority_min.as_deref().map(priority::parse).transpose()?;
+        let claim = JobClaim {
+            worker: self.worker.clone().unwrap_or_else(worker_name),
+            executor: self.executor.clone(),
+            kinds: (!self.kinds.is_empty()).then(|| self.kinds.clone()),
+            limit: 1,
+            lease_seconds: Number::read_option(self.lease_seconds.as_ref(), "lease_seconds")?,
+            mode: match self.start {
+                true => ClaimMode::Started,
+                false => ClaimMode::Leased,
+            },
+            priority_min: priority_min.map(i32::from),
+            affinity_key: self.affinity_key.clone(),
+            token: None,
+            wait_seconds: Some(wait.as_secs().min(WAIT_SECONDS_MAX)),
         };
-        if self.start {
-            claim = claim.started();
-        }
-        let job = session
-            .ask(remote::job_claim(&claim, wait), async |tx| {
-                jobs::claim(tx, &claim).await
-            })
-            .await?;
-        Ok(json!({ "job": job }))
+        let (_, claimed) = session.perform(&claim).await?;
+        Ok(json!({ "job": claimed["jobs"][0] }))
     }
 }
 

@@ -2,18 +2,17 @@
 
 use clap::Args;
 use serde_json::Value;
-use tenure::store::Timestamp;
-use tenure::store::jobs::{self, NewJob};
+use tenure_api::jobs::{Classification, JobEnqueue};
+use tenure_api::{Json, Priority, Timestamp};
 use tenure_core::api_key::ApiKey;
-use tenure_core::{codes, priority};
+use tenure_core::codes;
 use uuid::Uuid;
 
-use super::wait::{Patience, ended, is_over};
+use super::wait::{Patience, ended};
 use crate::cli::Behalf;
 use crate::connect::Session;
 use crate::errors::{Outcome, refuse};
-use crate::output::{json_of, shown};
-use crate::remote;
+use crate::output::shown;
 use crate::values::{Moment, Number, json_object};
 
 /// What a job that has ended is asked for.
@@ -88,51 +87,42 @@ impl Enqueue {
             .as_deref()
             .map(|given| json_object("payload", given))
             .transpose()?;
-        let mut job = NewJob::new(self.kind);
-        job.payload = payload;
-        job.priority = self
-            .priority
-            .as_deref()
-            .map(priority::parse)
-            .transpose()?
-            .map(i32::from);
-        job.due = moment(&mut session, "due", self.due.as_deref()).await?;
-        job.deadline = moment(&mut session, "deadline", self.deadline.as_deref()).await?;
-        job.attempts_max = Number::read_option(self.max_attempts.as_ref(), "max_attempts")?;
-        job.key = self.key;
-        job.executor = self.executor;
-        job.classification = self.classification;
-        job.source_ref = self.source_ref;
-        job.target_ref = self.target_ref;
-        job.payload_ref = self.payload_ref;
-        job.correlation_id = self.correlation_id;
-        job.affinity_key = self.affinity_key;
-        job.parent_job_id = self.parent;
-        job.event_domain = self.domain;
-        job.source_system = self.source_system;
-        job.job_id = self.id;
-        check_key("job enqueue", job.key.as_deref())?;
-        let behalf = self.behalf.on_behalf_of.as_deref();
-        if behalf.is_some() && session.remote().is_some() {
-            let why = "The API does not say yet for whom a job is enqueued.";
-            return Err(remote::not_over_http("`tenure job enqueue --on-behalf-of`", why));
-        }
+        check_key("job enqueue", self.key.as_deref())?;
+        let job = JobEnqueue {
+            kind: self.kind,
+            payload: payload.map(Json),
+            key: self.key,
+            executor: self.executor,
+            priority: self.priority.map(Priority::Name),
+            due: moment(&mut session, "due", self.due.as_deref()).await?,
+            deadline: moment(&mut session, "deadline", self.deadline.as_deref()).await?,
+            source_ref: self.source_ref,
+            target_ref: self.target_ref,
+            payload_ref: self.payload_ref,
+            classification: self.classification.as_deref().map(Classification::from),
+            attempts_max: Number::read_option(self.max_attempts.as_ref(), "max_attempts")?,
+            correlation_id: self.correlation_id,
+            causation_event: None,
+            parent_job_id: self.parent,
+            workflow_id: None,
+            run_id: None,
+            affinity_key: self.affinity_key,
+            event_domain: self.domain,
+            source_system: self.source_system,
+            job_id: self.id,
+            on_behalf_of: self.behalf.on_behalf_of,
+        };
         // Read first: a wait that is refused must not leave a job behind.
         let patience = self.wait.as_ref().map(|wait| Patience::of(Some(wait))).transpose()?;
-        let made = session
-            .call(remote::job_enqueue(&job), async |tx| {
-                jobs::enqueue(tx, &job, behalf).await
-            })
-            .await?;
-        let mut answer = json_of(&made)?;
+        let (made, mut answer) = session.perform(&job).await?;
         let mut sentence = told(&answer);
         if let Some(patience) = patience {
-            let shown = ended(&mut session, made.job_id, patience).await?;
+            let (details, shown) = ended(&mut session, made.job_id, patience).await?;
             for field in OUTCOME.iter().filter(|field| !shown[**field].is_null()) {
                 answer[*field] = shown[*field].clone();
             }
             sentence = told(&answer);
-            if !is_over(&shown) {
+            if !details.state.is_at_rest() {
                 sentence.push_str(&format!(
                     "\nThe wait is over, the job is not. See `tenure job explain {}`.",
                     made.job_id
@@ -181,14 +171,6 @@ pub(in crate::cli) async fn moment(
     match given {
         None => Ok(None),
         Some(given) => resolved(session, field, Moment::read(field, given)?).await,
-    }
-}
-
-/// The same for a filter on what has happened.
-pub(super) async fn past_moment(session: &mut Session, field: &str, given: Option<&str>) -> Outcome<Option<Timestamp>> {
-    match given {
-        None => Ok(None),
-        Some(given) => resolved(session, field, Moment::read_past(field, given)?).await,
     }
 }
 

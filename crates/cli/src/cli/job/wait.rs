@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use tenure::store::jobs;
+use tenure_api::jobs::{JobDetails, JobShow};
+use tenure_api::request;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::connect::Session;
 use crate::errors::Outcome;
-use crate::remote;
 use crate::values::Number;
 
 /// How long a command may wait.
@@ -17,9 +17,6 @@ pub(super) const WAIT_SECONDS_MAX: u32 = 3600;
 /// How often a waiting command asks: often at first, when what it waits for may be about to happen, then less.
 const POLL_FIRST: Duration = Duration::from_millis(100);
 const POLL_LAST: Duration = Duration::from_secs(2);
-
-/// The states that nothing but an operator or retention changes.
-const AT_REST: &[&str] = &["succeeded", "failed", "cancelled", "dead_letter", "cleaned"];
 
 /// Pauses between questions, until a time is up.
 pub(super) struct Patience {
@@ -54,21 +51,16 @@ impl Patience {
     }
 }
 
-/// Whether a job has come to its end.
-pub(super) fn is_over(shown: &Value) -> bool {
-    shown["state"].as_str().is_some_and(|state| AT_REST.contains(&state))
-}
-
 /// The job as it is when it has ended, or when the time is up.
-pub(super) async fn ended(session: &mut Session, job: Uuid, mut patience: Patience) -> Outcome<Value> {
+pub(super) async fn ended(session: &mut Session, job_id: Uuid, mut patience: Patience) -> Outcome<(JobDetails, Value)> {
     loop {
-        let shown = session
-            .ask(remote::job_end(job, patience.left()), async |tx| {
-                jobs::show(tx, job).await
-            })
-            .await?;
-        if is_over(&shown) || !patience.pause().await {
-            return Ok(shown);
+        let show = JobShow {
+            job_id,
+            wait_seconds: Some(patience.left().as_secs().min(request::WAIT_SECONDS_MAX)),
+        };
+        let (details, whole) = session.perform(&show).await?;
+        if details.state.is_at_rest() || !patience.pause().await {
+            return Ok((details, whole));
         }
     }
 }

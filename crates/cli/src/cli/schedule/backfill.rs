@@ -1,9 +1,9 @@
 //! `tenure schedule backfill`.
 
 use clap::Args;
-use serde_json::{Value, json};
-use tenure::schedules;
+use serde_json::json;
 use tenure::store::Timestamp;
+use tenure_api::schedules::{BackfillMode, BackfillVerdict, ScheduleBackfill};
 
 use super::moments;
 use crate::cli::Behalf;
@@ -11,7 +11,6 @@ use crate::connect::Session;
 use crate::dev::quoted;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, json_of};
-use crate::remote;
 use crate::values::{Number, Seconds, short};
 
 pub(super) const EXAMPLE: &str = "\
@@ -48,26 +47,29 @@ pub(crate) struct Backfill {
 
 impl Backfill {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let name = &self.name;
-        let stagger = match Seconds::read_option(self.stagger.as_ref(), "stagger")? {
+        let stagger_seconds = match Seconds::read_option(self.stagger.as_ref(), "stagger")? {
             // Refused as any other number that is too large.
-            Some(seconds) => Some(Number::from(seconds).read("stagger")?),
-            None => None,
+            Some(seconds) => Number::from(seconds).read("stagger")?,
+            None => 0,
         };
         let texts = [Some(self.from.as_str()), Some(self.until.as_str())];
-        let range = match moments(&mut session, name, texts).await? {
+        let (from, until) = match moments(&mut session, &self.name, texts).await? {
             [Some(from), Some(until)] => (from, until),
             _ => unreachable!("each text is a moment, or refused"),
         };
-        let mode = if self.apply { "apply" } else { "dry_run" };
-        let behalf = self.behalf.on_behalf_of.as_deref();
-        let slots = session
-            .call(
-                remote::schedule_backfill(name, range, mode, stagger, behalf),
-                async |tx| schedules::backfill(tx, name, range, mode, stagger, behalf).await,
-            )
-            .await?;
-        let mut rows: Vec<Value> = slots.iter().map(json_of).collect::<Result<_, _>>()?;
+        let backfill = ScheduleBackfill {
+            name: self.name.clone(),
+            from,
+            until,
+            mode: match self.apply {
+                true => BackfillMode::Apply,
+                false => BackfillMode::DryRun,
+            },
+            stagger_seconds,
+            on_behalf_of: self.behalf.on_behalf_of.clone(),
+        };
+        let slots = session.perform(&backfill).await?.0.items;
+        let mut rows = slots.iter().map(json_of).collect::<Result<Vec<_>, _>>()?;
         let people = session.out.format == Format::People;
         if people {
             for row in &mut rows {
@@ -80,9 +82,12 @@ impl Backfill {
         }
         let empty = "The rule has no slot in this range.";
         session.out.list(LIST, &rows, &["plan_time", "verdict"], empty)?;
-        let count = slots.iter().filter(|slot| slot.verdict == "runs").count();
+        let count = slots
+            .iter()
+            .filter(|slot| slot.verdict == BackfillVerdict::Runs)
+            .count();
         match people && !slots.is_empty() {
-            true => session.out.text(&self.told(count, slots.len(), range)),
+            true => session.out.text(&self.told(count, slots.len(), (from, until))),
             false => Ok(()),
         }
     }

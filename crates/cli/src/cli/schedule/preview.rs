@@ -1,15 +1,15 @@
 //! `tenure schedule preview`: when it runs next, and what a rule means.
 
 use clap::Args;
-use tenure::schedules::{self, Preview as Previewed, Rule, moment, preview_rule};
+use tenure::schedules::{moment, preview_rule};
 use tenure::store::Timestamp;
+use tenure_api::schedules::{RulePreview, SchedulePreview, ScheduleRule};
 use tenure_core::limits::PREVIEW_SLOTS_MAX;
 
 use super::spec::RuleFlags;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Format, Output, json_of};
-use crate::remote;
 use crate::values::{Number, Seconds};
 
 #[derive(Debug, Args)]
@@ -31,18 +31,15 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    fn count(&self) -> Outcome<u32> {
-        Ok(self.count.within("count", 1..=PREVIEW_SLOTS_MAX as u32)?)
+    fn count(&self) -> Outcome<i32> {
+        Ok(self.count.within("count", 1..=PREVIEW_SLOTS_MAX as u32)? as i32)
     }
 
     /// Of a schedule.
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let (name, count) = (self.name.as_deref().unwrap_or_default(), self.count()?);
-        let preview = session
-            .call(remote::schedule_preview(name, count), async |tx| {
-                schedules::preview(tx, name, count as usize).await
-            })
-            .await?;
+        let count = self.count()?;
+        let name = self.name.unwrap_or_default();
+        let (preview, _) = session.perform(&SchedulePreview { name, count }).await?;
         print(session.out, &preview)
     }
 
@@ -54,18 +51,18 @@ impl Preview {
             let at = text.as_deref().map(|text| moment(text, zone, None, now));
             at.transpose()
         };
-        let rule = Rule {
+        let rule = ScheduleRule {
             cron: flags.cron.clone(),
             every_seconds: Seconds::read_option(flags.every.as_ref(), "every")?,
             zone: flags.zone.clone(),
             start_at: time(&flags.start)?,
             end_at: time(&flags.end)?,
         };
-        print(out, &preview_rule(&rule, now, self.count()? as usize)?)
+        print(out, &preview_rule(&rule, now, self.count()?)?)
     }
 }
 
-fn print(out: Output, preview: &Previewed) -> Outcome {
+fn print(out: Output, preview: &RulePreview) -> Outcome {
     match out.format {
         Format::People => {
             out.text(&told_rule(preview))?;
@@ -77,7 +74,7 @@ fn print(out: Output, preview: &Previewed) -> Outcome {
 }
 
 /// The rule in words, and what is in its way.
-pub(super) fn told_rule(preview: &Previewed) -> String {
+pub(super) fn told_rule(preview: &RulePreview) -> String {
     match &preview.note {
         Some(note) => format!("Rule: {}. {note}", preview.rule),
         None => format!("Rule: {}.", preview.rule),
@@ -85,7 +82,7 @@ pub(super) fn told_rule(preview: &Previewed) -> String {
 }
 
 /// The slots that will come, each as the clock there and as UTC.
-pub(super) fn told_slots(preview: &Previewed) -> String {
+pub(super) fn told_slots(preview: &RulePreview) -> String {
     if preview.slots.is_empty() {
         return "No slot will come.".to_owned();
     }
@@ -103,7 +100,7 @@ pub(super) fn told_slots(preview: &Previewed) -> String {
     text
 }
 
-/// `Mon 2026-11-16 03:00:00+01:00` of `2026-11-16T03:00:00+01:00[Europe/Berlin]`: nobody knows weekdays by heart.
+/// `Mon 2026-11-16 03:00:00+01:00` of `2026-11-16T03:00:00+01:00[Europe/Berlin]`: with its weekday.
 pub(super) fn local(text: &str) -> String {
     let text = text.split('[').next().unwrap_or(text);
     let text = text

@@ -1,74 +1,53 @@
 //! `tenure schedule list` and `show`.
 
-use clap::Args;
 use serde_json::{Value, json};
 use tenure::schedules::rhythm_of;
 use tenure::store::Timestamp;
-use tenure::store::schedules::{Schedule, schedule_list, schedule_show};
+use tenure_api::schedules::{CatchUp, Schedule, ScheduleList, ScheduleShow, ScheduleState};
 
 use super::preview::local;
-use crate::connect::Session;
-use crate::errors::Outcome;
-use crate::output::{Column, Format, json_of, shown};
-use crate::remote;
-use crate::values::{Number, short};
+use crate::cli::verb::Verb;
+use crate::output::{Column, shown};
+use crate::values::short;
 
-const LIST: &[Column] = &[
-    Column("NAME", "name"),
-    Column("STATE", "state"),
-    Column("KIND", "kind"),
-    Column("RULE", "rule"),
-    Column("NEXT", "next_at"),
-    Column("LAST", "last_at"),
-    Column("WENT", "went"),
-    Column("RUNNING", "running"),
-    Column("TROUBLE", "error_code"),
-];
-
-#[derive(Debug, Args)]
-pub(crate) struct List {
-    /// The next page: schedules after this name
-    #[arg(long, value_name = "NAME")]
-    after: Option<String>,
-    /// How many at most
-    #[arg(
-        long,
-        short = 'n',
-        value_name = "N",
-        default_value = "100",
-        allow_negative_numbers = true
-    )]
-    limit: Number,
-}
-
-impl List {
-    pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let (limit, after) = (self.limit.read("limit")?, self.after.as_deref());
-        let found = session
-            .call(remote::schedule_list(limit, after), async |tx| {
-                schedule_list(tx, Some(limit), after).await
-            })
-            .await?;
-        let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
-        if session.out.format == Format::People {
-            for (row, schedule) in rows.iter_mut().zip(&found) {
-                row["rule"] = json!(rule(schedule));
-                row["next_at"] = row["next_slot"].clone();
-                row["last_at"] = row["last_slot"].clone();
-                row["went"] = json!(went(schedule));
-            }
+pub(super) const LIST: Verb<ScheduleList> = Verb {
+    shorts: &[("limit", 'n')],
+    quiet: &["name"],
+    row: Some(|row| {
+        if let Ok(schedule) = serde_json::from_value::<Schedule>(row.clone()) {
+            row["rule"] = json!(rule(&schedule));
+            row["next_at"] = row["next_slot"].clone();
+            row["last_at"] = row["last_slot"].clone();
+            row["went"] = json!(went(&schedule));
         }
-        let empty = "There are no schedules. `tenure schedule create NAME` makes one.";
-        session.out.list(LIST, &rows, &["name"], empty)?;
-        if let Some(last) = found
-            .last()
-            .filter(|_| usize::try_from(limit).is_ok_and(|limit| found.len() >= limit))
-        {
-            session.out.note(&format!("There may be more: --after {}", last.name));
+    }),
+    ..Verb::table(
+        "list",
+        &[
+            Column("NAME", "name"),
+            Column("STATE", "state"),
+            Column("KIND", "kind"),
+            Column("RULE", "rule"),
+            Column("NEXT", "next_at"),
+            Column("LAST", "last_at"),
+            Column("WENT", "went"),
+            Column("RUNNING", "running"),
+            Column("TROUBLE", "error_code"),
+        ],
+        "There are no schedules. `tenure schedule create NAME` creates one.",
+    )
+};
+
+pub(super) const SHOW: Verb<ScheduleShow> = Verb {
+    places: &["name"],
+    quiet: &["name"],
+    row: Some(|whole| {
+        if let Ok(schedule) = serde_json::from_value(whole.clone()) {
+            tell(&schedule, whole);
         }
-        Ok(())
-    }
-}
+    }),
+    ..Verb::fields("show", FIRST)
+};
 
 /// The rule in as few words as it can be written with.
 fn rule(schedule: &Schedule) -> String {
@@ -80,21 +59,11 @@ fn rule(schedule: &Schedule) -> String {
 
 /// How the newest slot went: `skipped (overlap)`.
 fn went(schedule: &Schedule) -> Option<String> {
-    let state = schedule.last_state.as_deref()?;
+    let state = schedule.last_state.as_ref()?;
     Some(match &schedule.last_reason {
         Some(reason) => format!("{state} ({reason})"),
-        None => state.to_owned(),
+        None => state.to_string(),
     })
-}
-
-pub(super) async fn show(mut session: Session, name: &str) -> Outcome {
-    let schedule: Schedule = session
-        .call(remote::schedule_show(name), async |tx| schedule_show(tx, name).await)
-        .await?;
-    match session.out.format {
-        Format::People => session.out.object(&told(&schedule)?, FIRST, &[]),
-        _ => session.out.object(&schedule, &[], &["name"]),
-    }
 }
 
 const FIRST: &[&str] = &[
@@ -115,15 +84,14 @@ const FIRST: &[&str] = &[
     "catch_up",
 ];
 
-/// What people ask of a schedule, in their words; then the rest of what it is.
-fn told(schedule: &Schedule) -> Outcome<Value> {
+/// What people want to know of a schedule, in words, instead of the fields that say it.
+fn tell(schedule: &Schedule, told: &mut Value) {
     let time = |at: Timestamp| shown("at", &json!(at));
     let rhythm = rhythm_of(schedule);
     let there = |at: Timestamp| match &rhythm {
         Ok(rhythm) => local(&rhythm.local(at.micros().div_euclid(1_000_000))),
         Err(_) => time(at),
     };
-    let mut told = json_of(schedule)?;
     // What is said in words, or was never set.
     for field in [
         "cron",
@@ -155,7 +123,7 @@ fn told(schedule: &Schedule) -> Outcome<Value> {
     if (schedule.scope_kind.as_str(), schedule.scope_id.as_str()) != ("global", "global") {
         told["for"] = json!(format!("{}/{}", schedule.scope_kind, schedule.scope_id));
     }
-    if schedule.catch_up != "every_plan" {
+    if schedule.catch_up != CatchUp::EveryPlan {
         told["catch_up_window_seconds"] = Value::Null;
         told["catch_up_slots_max"] = Value::Null;
     }
@@ -165,12 +133,12 @@ fn told(schedule: &Schedule) -> Outcome<Value> {
         (Err(_), _) => rule(schedule),
     });
     told["starts"] = json!(format!("jobs of kind {}", schedule.kind));
-    told["next"] = json!(match (schedule.next_slot, schedule.state.as_str()) {
+    told["next"] = json!(match (schedule.next_slot, &schedule.state) {
         (Some(slot), _) => match schedule.next_due.filter(|due| *due != slot) {
             Some(due) => format!("{}, starting at {}", there(slot), time(due)),
             None => there(slot),
         },
-        (None, "ended") => "none: it has ended".to_owned(),
+        (None, ScheduleState::Ended) => "none: it has ended".to_owned(),
         (None, _) => "not planned yet: a server does it".to_owned(),
     });
     told["last"] = json!(match (schedule.last_slot, went(schedule)) {
@@ -183,7 +151,7 @@ fn told(schedule: &Schedule) -> Outcome<Value> {
         _ => "none yet".to_owned(),
     });
     if let Some(at) = schedule.paused_at {
-        let by = schedule.paused_by.as_deref().unwrap_or("somebody");
+        let by = schedule.paused_by.as_deref().unwrap_or_default();
         let note = schedule.pause_note.as_ref().map(|note| format!(": {note}"));
         told["paused"] = json!(format!("since {} by {by}{}", time(at), note.unwrap_or_default()));
     }
@@ -191,5 +159,4 @@ fn told(schedule: &Schedule) -> Outcome<Value> {
         let message = schedule.error_message.as_deref().unwrap_or_default();
         told["trouble"] = json!(format!("{code}: {message}"));
     }
-    Ok(told)
 }

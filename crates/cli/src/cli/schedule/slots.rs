@@ -2,9 +2,8 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use tenure::schedules::{self, Explanation};
 use tenure::store::Timestamp;
-use tenure::store::schedules::{Slot, SlotFilter, schedule_slots};
+use tenure_api::schedules::{ScheduleExplain, ScheduleExplanation, ScheduleSlots, Slot, SlotOrigin, SlotState};
 use tenure_core::hints::{self, Surface};
 
 use super::moments;
@@ -12,7 +11,6 @@ use super::preview::local;
 use crate::connect::Session;
 use crate::errors::Outcome;
 use crate::output::{Column, Format, json_of, printable, shown};
-use crate::remote;
 use crate::values::{Number, short};
 
 pub(super) const EXAMPLE: &str = "\
@@ -35,16 +33,19 @@ pub(crate) struct Slots {
     name: String,
     /// Only those planned, running, succeeded, failed, cancelled or skipped
     #[arg(long, short, value_name = "STATE")]
-    state: Option<String>,
+    state: Vec<String>,
     /// Not before: RFC 3339, or a time in its zone such as 2026-11-16T03:00
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
     /// Not after
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// The next page: slots earlier than this one
+    /// Only slots earlier than this
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
+    /// The next page, as the page before named it
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
     /// How many at most
     #[arg(
         long,
@@ -67,24 +68,22 @@ pub(crate) struct Explain {
 
 impl Slots {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let (name, limit) = (&self.name, self.limit.read("limit")?);
         let texts = [self.from.as_deref(), self.until.as_deref(), self.before.as_deref()];
-        let [from, until, before] = moments(&mut session, name, texts).await?;
-        let filter = SlotFilter {
-            state: self.state,
+        let [from, until, before] = moments(&mut session, &self.name, texts).await?;
+        let states: Vec<SlotState> = self.state.iter().map(|state| state.as_str().into()).collect();
+        let list = ScheduleSlots {
+            name: self.name,
+            state: (!states.is_empty()).then_some(states),
             from,
             until,
-            limit: Some(limit),
             before,
+            cursor: self.cursor,
+            limit: self.limit.read("limit")?,
         };
-        let found = session
-            .call(remote::schedule_slots(name, &filter), async |tx| {
-                schedule_slots(tx, name, &filter).await
-            })
-            .await?;
-        let mut rows: Vec<Value> = found.iter().map(json_of).collect::<Result<_, _>>()?;
+        let (found, _) = session.perform(&list).await?;
+        let mut rows: Vec<Value> = found.items.iter().map(json_of).collect::<Result<_, _>>()?;
         if session.out.format == Format::People {
-            for (row, slot) in rows.iter_mut().zip(&found) {
+            for (row, slot) in rows.iter_mut().zip(&found.items) {
                 row["plan_time_at"] = row["plan_time"].clone();
                 row["why"] = json!(why(slot));
                 row["took"] = json!(slot.duration_ms.map(took));
@@ -92,13 +91,8 @@ impl Slots {
         }
         let empty = "No slots. The next are planned by a server; `tenure schedule preview` tells them.";
         session.out.list(SLOTS, &rows, &["plan_time", "state"], empty)?;
-        if let Some(last) = found
-            .last()
-            .filter(|_| usize::try_from(limit).is_ok_and(|limit| found.len() >= limit))
-        {
-            session
-                .out
-                .note(&format!("There may be more: --before {}", last.plan_time));
+        if let Some(next) = found.next {
+            session.out.note(&format!("There may be more: --cursor {next}"));
         }
         Ok(())
     }
@@ -111,11 +105,11 @@ fn why(slot: &Slot) -> Option<String> {
         (Some(reason), Some(code)) => Some(format!("{reason}: {code}")),
         (Some(reason), None) => Some(match missed {
             Some(missed) => format!("{reason}, {missed} slots"),
-            None => reason.clone(),
+            None => reason.to_string(),
         }),
         (None, Some(code)) => Some(code.clone()),
         (None, None) if slot.waiting_since.is_some() => Some("waits for another run".to_owned()),
-        (None, None) => (slot.origin != "rule").then(|| slot.origin.clone()),
+        (None, None) => (slot.origin != SlotOrigin::Rule).then(|| slot.origin.to_string()),
     }
 }
 
@@ -130,14 +124,10 @@ fn took(ms: i64) -> String {
 
 impl Explain {
     pub(super) async fn run(self, mut session: Session) -> Outcome {
-        let name = &self.name;
-        let [at] = moments(&mut session, name, [Some(self.at.as_str())]).await?;
+        let [at] = moments(&mut session, &self.name, [Some(self.at.as_str())]).await?;
         let at = at.unwrap_or_else(Timestamp::now);
-        let mut told = session
-            .call(remote::schedule_explain(name, at), async |tx| {
-                schedules::explain(tx, name, at).await
-            })
-            .await?;
+        let name = self.name;
+        let (mut told, _) = session.perform(&ScheduleExplain { name, at }).await?;
         told.next_step = told.next_step.map(|step| hints::on(Surface::Command, &step));
         match session.out.format {
             Format::People => session.out.text(&facts(&told)),
@@ -147,7 +137,7 @@ impl Explain {
 }
 
 /// The answer, what it rests upon, and what to do.
-fn facts(told: &Explanation) -> String {
+fn facts(told: &ScheduleExplanation) -> String {
     let time = |at: Timestamp| shown("at", &json!(at));
     let mut lines = vec![told.answer.trim_end().to_owned(), String::new()];
     let mut say = |what: &str, value: Option<String>| {

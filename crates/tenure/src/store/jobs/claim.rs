@@ -98,7 +98,7 @@ pub enum ClaimMode {
     /// For a buffer: each is started when its turn comes.
     #[default]
     Leased,
-    /// For free slots: they run now.
+    /// For free places: they run now.
     Started,
 }
 
@@ -218,26 +218,6 @@ pub async fn claim_many(client: &impl GenericClient, claim: &Claim) -> Result<Ve
         .maybe("p_hint_at", &claim.hint.map(|hint| hint.at))
         .rows(client)
         .await
-}
-
-/// Claims one job. A refusal does not abort the transaction (`tenure.job_claim`). `limit`, `token`, `lane_after` and
-/// `hint` belong to [`claim_many`] alone.
-pub async fn claim(client: &impl GenericClient, claim: &Claim) -> Result<Option<ClaimedJob>> {
-    #[derive(serde::Deserialize)]
-    struct Answer {
-        job: Option<ClaimedJob>,
-    }
-    let answer: Answer = Call::new("job_claim")
-        .with("p_worker", &claim.worker)
-        .maybe("p_executor", &claim.executor)
-        .maybe("p_kinds", &claim.kinds)
-        .maybe("p_lease_seconds", &claim.lease_seconds)
-        .with("p_mode", &claim.mode.name())
-        .maybe("p_affinity_key", &claim.affinity_key)
-        .maybe("p_priority_min", &claim.priority_min)
-        .read(client)
-        .await?;
-    Ok(answer.job)
 }
 
 /// What a token holds now (`tenure.job_held`).

@@ -182,17 +182,6 @@ pub async fn end_many(client: &impl GenericClient, ends: &[End]) -> Result<Vec<E
     Ends::new(ends).call("job_end_many").rows(client).await
 }
 
-/// Completes one job (`tenure.job_complete`).
-pub async fn complete(
-    client: &impl GenericClient,
-    hold: Hold,
-    result: Option<&Value>,
-    result_ref: Option<&str>,
-) -> Result<EndAnswer> {
-    let call = one("job_complete", &hold).maybe("p_result", &result);
-    call.maybe("p_result_ref", &result_ref).read(client).await
-}
-
 /// Fails one job by its [`End`]: outcome [`Outcome::Failed`] or [`Outcome::FailedPermanently`] (`tenure.job_fail`).
 pub async fn fail(client: &impl GenericClient, end: &End) -> Result<EndAnswer> {
     let permanence = match end.outcome {
@@ -208,24 +197,4 @@ pub async fn fail(client: &impl GenericClient, end: &End) -> Result<EndAnswer> {
         .maybe("p_retry_seconds", &end.delay_seconds)
         .read(client)
         .await
-}
-
-/// Fails one job for good (`tenure.job_fail`).
-pub async fn fail_permanently(client: &impl GenericClient, hold: Hold, message: &str) -> Result<EndAnswer> {
-    fail(client, &End::failed_permanently(hold.job_id, hold.token, message)).await
-}
-
-/// Puts one job aside (`tenure.job_snooze`).
-pub async fn snooze(client: &impl GenericClient, hold: Hold, seconds: i32) -> Result<EndAnswer> {
-    one("job_snooze", &hold).with("p_seconds", &seconds).read(client).await
-}
-
-/// Gives one job back (`tenure.job_release`).
-pub async fn release(client: &impl GenericClient, hold: Hold) -> Result<EndAnswer> {
-    one("job_release", &hold).read(client).await
-}
-
-/// Acknowledges a cancel request (`tenure.job_acknowledge_cancel`).
-pub async fn acknowledge_cancel(client: &impl GenericClient, hold: Hold) -> Result<EndAnswer> {
-    one("job_acknowledge_cancel", &hold).read(client).await
 }

@@ -66,11 +66,6 @@ pub async fn start_many(client: &impl GenericClient, holds: &[Hold]) -> Result<V
         .await
 }
 
-/// Starts one job (`tenure.job_start`).
-pub async fn start(client: &impl GenericClient, hold: Hold) -> Result<Value> {
-    one("job_start", &hold).value(client).await
-}
-
 /// Renews the leases of all these jobs at once (`tenure.job_heartbeat_many`).
 pub async fn heartbeat_many(
     client: &impl GenericClient,
@@ -84,12 +79,6 @@ pub async fn heartbeat_many(
         .maybe("p_lease_seconds", &lease_seconds)
         .rows(client)
         .await
-}
-
-/// Renews one lease; a lost one is refused (`tenure.job_heartbeat`).
-pub async fn heartbeat(client: &impl GenericClient, hold: Hold, lease_seconds: Option<i32>) -> Result<Beat> {
-    let call = one("job_heartbeat", &hold);
-    call.maybe("p_lease_seconds", &lease_seconds).read(client).await
 }
 
 /// Records how far a job is (`tenure.job_progress`).

@@ -1,24 +1,20 @@
-//! Jobs: enqueue, claim, hold, end, operate, read.
+//! Jobs: enqueue, claim, hold, end, read. What one call of its function does is an [operation](crate::operations).
 
 mod claim;
 mod end;
 mod enqueue;
 mod hold;
 mod offer;
-mod operate;
 mod origin;
 mod read;
 mod turn;
 
-pub use claim::{Claim, ClaimHint, ClaimMode, ClaimedJob, claim, claim_many, held};
-pub use end::{
-    End, EndAnswer, Outcome, acknowledge_cancel, complete, end_many, fail, fail_permanently, release, snooze,
-};
+pub use claim::{Claim, ClaimHint, ClaimMode, ClaimedJob, claim_many, held};
+pub use end::{End, EndAnswer, Outcome, end_many, fail};
 pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_alone, enqueue_alone_within, enqueue_many, enqueue_many_within};
-pub use hold::{Beat, Started, heartbeat, heartbeat_many, progress, start, start_many};
+pub use hold::{Beat, Started, heartbeat_many, progress, start_many};
 pub use offer::{Offer, offer, withdraw};
-pub use operate::{CancelMode, cancel, dead_letter, retry};
-pub use read::{JobFilter, JobSummary, Moment, ended, explain, list, show, timeline};
+pub use read::{ended, show};
 pub use turn::{Turn, TurnEnd, lane_ready, park, turn};
 
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! Slots that an idle worker offers: a job may be handed to it by whoever enqueues one.
+//! Places that an idle worker offers: a job may be handed to it by whoever enqueues one.
 
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
@@ -9,7 +9,7 @@ use crate::store::Timestamp;
 use crate::store::call::{Call, row};
 
 row! {
-    /// A slot that stands offered.
+    /// A place that stands offered.
     pub struct Offer {
         /// The job that comes will be held under it.
         pub token: Uuid,
@@ -22,7 +22,7 @@ row! {
     }
 }
 
-/// Offers slots of an idle worker that hears this channel (`tenure.slot_offer`).
+/// Offers places of an idle worker that hears this channel (`tenure.offer_make`).
 pub async fn offer(
     client: &impl GenericClient,
     tokens: &[Uuid],
@@ -30,7 +30,7 @@ pub async fn offer(
     claim: &Claim,
     seconds: i32,
 ) -> Result<Vec<Offer>> {
-    Call::new("slot_offer")
+    Call::new("offer_make")
         .with("p_tokens", &tokens.to_vec())
         .with("p_worker", &claim.worker)
         .with("p_channel", &channel)
@@ -42,9 +42,9 @@ pub async fn offer(
         .await
 }
 
-/// Takes offers back; answers with those that brought nothing (`tenure.slot_withdraw`).
+/// Takes offers back; answers with those that brought nothing (`tenure.offer_withdraw`).
 pub async fn withdraw(client: &impl GenericClient, tokens: &[Uuid]) -> Result<Vec<Uuid>> {
-    let withdrawn: Option<Vec<Uuid>> = Call::new("slot_withdraw")
+    let withdrawn: Option<Vec<Uuid>> = Call::new("offer_withdraw")
         .with("p_tokens", &tokens.to_vec())
         .scalar(client)
         .await?;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-use tenure::store::approvals;
-use tenure::store::executions::{self, Submission};
+use tenure::operations::{call, plan_document};
 use tenure::store::jobs::{self, Claim, End, NewJob};
+use tenure_api::approval_rules::{ApprovalRuleDelete, ApprovalRuleList, ApprovalRuleSet, ApprovalRuleSpec};
+use tenure_api::executions::{ExecutionCancel, ExecutionState, ExecutionSubmit};
 use tenure_core::codes;
 use tenure_core::plan::Plan;
 use tokio_postgres::Client;
@@ -31,13 +31,18 @@ impl Hand {
     pub(super) async fn connect(url: &str) -> Outcome<Hand> {
         let client = tenure::pool::connect(url).await?;
         let name = format!("bench-{}", &Uuid::new_v4().simple().to_string()[..8]);
-        let rules = approvals::approval_rule_list(&client).await?;
+        let rules = call(&client, &ApprovalRuleList {}).await?.items;
         let first = rules.iter().map(|rule| rule.position).min().unwrap_or_default();
-        let rule = json!({
-            "position": first - 1, "target_types": [name], "level": 0,
-            "note": "For the plans of one run of tenure bench, which removes it.",
-        });
-        approvals::approval_rule_set(&client, &name, &rule).await?;
+        let rule = ApprovalRuleSet {
+            name: name.clone(),
+            spec: ApprovalRuleSpec {
+                position: Some(first - 1),
+                target_types: Some(vec![name.clone()]),
+                note: Some("For the plans of one run of tenure bench, which removes it.".to_owned()),
+                ..ApprovalRuleSpec::at_level(0)
+            },
+        };
+        call(&client, &rule).await?;
         Ok(Hand {
             client,
             name,
@@ -59,20 +64,23 @@ impl Hand {
     /// Submits a plan, whose first steps are ready then.
     pub(super) async fn submit(&mut self, plan: &Plan) -> Outcome {
         self.submitted += 1;
-        let submission = Submission {
+        let submission = ExecutionSubmit {
+            plan: plan_document(plan),
             key: Some(format!("{}-{:08}", self.name, self.submitted)),
-            ..Submission::default()
+            plan_hash: Some(plan.hash()),
+            supersedes: None,
+            start_after: None,
+            start_before: None,
+            metadata: None,
+            on_behalf_of: None,
+            wait_seconds: None,
         };
-        let submitted = executions::execution_submit(&self.client, plan, &submission).await?;
+        let submitted = call(&self.client, &submission).await?;
         self.under_way.push(submitted.execution_id);
-        if submitted.state != "running" {
+        if submitted.state != ExecutionState::Running {
             let why = match submitted.parked {
                 Some(parked) => format!("It is {} and parked by a {parked}.", submitted.state),
-                None => format!(
-                    "It is {}, by the rule {}.",
-                    submitted.state,
-                    submitted.rule.unwrap_or_default()
-                ),
+                None => format!("It is {}, by the rule {}.", submitted.state, submitted.rule),
             };
             return Err(refuse(
                 codes::STATE_CONFLICT,
@@ -140,14 +148,19 @@ impl Hand {
     /// Takes back what a run that failed has left behind, and the rule.
     pub(super) async fn leave(mut self) -> Outcome {
         for execution_id in self.under_way.drain(..) {
-            let cancelled = executions::execution_cancel(&self.client, execution_id, "the benchmark ended", None).await;
-            match cancelled {
+            let cancel = ExecutionCancel {
+                execution_id,
+                reason: "the benchmark ended".to_owned(),
+                on_behalf_of: None,
+            };
+            match call(&self.client, &cancel).await {
                 // It was over.
                 Err(tenure::Error::Refused(refusal)) if refusal.is(codes::STATE_CONFLICT) => {}
                 other => drop(other?),
             }
         }
-        approvals::approval_rule_delete(&self.client, &self.name).await?;
+        let rule = ApprovalRuleDelete { name: self.name };
+        call(&self.client, &rule).await?;
         Ok(())
     }
 }

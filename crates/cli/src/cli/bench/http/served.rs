@@ -3,7 +3,9 @@
 use std::process::Stdio;
 
 use serde_json::Value;
-use tenure::store::principals::{self, NewKey};
+use tenure::operations::Perform;
+use tenure_api::keys::{KeyCreate, KeyRevoke, Role};
+use tenure_api::principals::{PrincipalCreate, PrincipalKind};
 use tenure_core::codes;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -12,7 +14,6 @@ use uuid::Uuid;
 use crate::cli::bench::ground::Ground;
 use crate::connect::URL_VARIABLE;
 use crate::errors::{Outcome, refuse};
-use crate::http::random_key;
 
 /// What its connections to the database call themselves.
 pub(super) const APPLICATION: &str = "tenure_bench_served";
@@ -22,7 +23,8 @@ pub(super) struct Served {
     child: Child,
     pub(super) url: String,
     pub(super) key: String,
-    principal: String,
+    /// The prefix of the key.
+    prefix: String,
     database_url: String,
 }
 
@@ -32,16 +34,23 @@ impl Served {
         let client = tenure::pool::connect(ground.url()).await?;
         // Under a name that no one has.
         let principal = format!("bench {}", Uuid::new_v4().simple());
-        principals::principal_create(&client, &principal, "service", None).await?;
-        let key = random_key();
-        let new = NewKey {
-            principal: principal.clone(),
-            prefix: key.prefix().to_owned(),
-            digest: key.digest().to_vec(),
-            roles: ["producer", "worker"].map(str::to_owned).to_vec(),
-            ..NewKey::default()
+        let service = PrincipalCreate {
+            name: principal.clone(),
+            kind: PrincipalKind::Service,
+            email: None,
         };
-        principals::key_create(&client, &new).await?;
+        service.perform(&client).await?;
+        let key = KeyCreate {
+            principal,
+            roles: vec![Role::Producer, Role::Worker],
+            approver_level: None,
+            executors: None,
+            kinds: None,
+            payload_access: None,
+            expires_at: None,
+            note: None,
+        };
+        let key = key.perform(&client).await?;
         let connections = connections.to_string();
         let mut child = Command::new(std::env::current_exe()?)
             .args([
@@ -75,8 +84,8 @@ impl Served {
         Ok(Served {
             url: url.to_owned(),
             child,
-            key: key.reveal(),
-            principal,
+            key: key.key,
+            prefix: key.prefix,
             database_url: ground.url().to_owned(),
         })
     }
@@ -94,11 +103,8 @@ impl Served {
         let _ = self.child.kill().await;
         let revoked = async {
             let client = tenure::pool::connect(&self.database_url).await?;
-            for key in principals::key_list(&client).await? {
-                if key.principal == self.principal {
-                    principals::key_revoke(&client, &key.prefix).await?;
-                }
-            }
+            let revoke = KeyRevoke { prefix: self.prefix };
+            revoke.perform(&client).await?;
             Ok::<_, tenure::Error>(())
         };
         if let Err(error) = revoked.await {
