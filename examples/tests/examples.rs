@@ -7,8 +7,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
-use tenure::testing::{Template, TestDatabase};
 use tenure::{Client, NewJob, Pool};
+use tenure_cluster::testing::{Template, TestDatabase};
 
 /// Migrated, its gates open, as `tenure init` leaves it.
 async fn database() -> TestDatabase {

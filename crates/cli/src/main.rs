@@ -5,7 +5,6 @@ mod connect;
 mod dev;
 mod errors;
 mod evidence_key;
-mod http;
 mod logs;
 mod output;
 mod remote;
@@ -14,7 +13,6 @@ mod spans;
 mod stop;
 mod temporary;
 mod values;
-mod webhooks;
 
 use std::process::ExitCode;
 

@@ -1,7 +1,6 @@
 //! Being asked to stop.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
 
 use crate::errors::Outcome;
 
@@ -37,9 +36,4 @@ impl Stop {
             _ = async { self.hang_up.as_mut()?.recv().await }, if self.hang_up.is_some() => {}
         }
     }
-}
-
-/// Ready when the sender is gone: how one end is told to many.
-pub(crate) async fn closed(mut ended: watch::Receiver<()>) {
-    while ended.changed().await.is_ok() {}
 }

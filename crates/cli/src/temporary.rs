@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use tenure::private::{Cluster, ClusterOptions};
+use tenure_cluster::{Cluster, ClusterOptions};
 
 use crate::errors::Outcome;
 

@@ -12,7 +12,7 @@ use crate::store::for_every_tenant;
 /// key). A database that is ready is left as it is, so a program may call it at every start.
 ///
 /// ```
-/// # use tenure::testing::TestDatabase;
+/// # use tenure_cluster::testing::TestDatabase;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> anyhow::Result<()> {
 /// # let database = TestDatabase::empty().await?;

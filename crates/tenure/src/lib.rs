@@ -19,8 +19,6 @@ mod measure;
 pub mod migrate;
 pub mod operations;
 pub mod pool;
-#[cfg(feature = "private")]
-pub mod private;
 pub mod schedules;
 pub mod services;
 pub mod store;

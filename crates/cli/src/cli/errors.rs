@@ -1,15 +1,12 @@
 //! `tenure errors`: what a refusal means, without leaving the terminal.
 
 use clap::Args;
-use include_dir::{Dir, include_dir};
 use serde_json::{Value, json};
 use tenure_core::{Code, codes, names};
+use tenure_server::error_page;
 
 use crate::errors::{Outcome, refuse};
 use crate::output::{Column, Format, Output};
-
-/// `docs/errors/`, one page per code.
-static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/errors");
 
 const COLUMNS: &[Column] = &[
     Column("CODE", "code"),
@@ -43,16 +40,11 @@ impl Errors {
                 next,
             ));
         };
-        match (out.format, page(code.name)) {
+        match (out.format, error_page(code.name)) {
             (Format::People, Some(page)) => out.text(page),
             _ => out.object(&row(code), &["code"], &["code"]),
         }
     }
-}
-
-/// The page that explains a code.
-pub(crate) fn page(code: &str) -> Option<&'static str> {
-    PAGES.get_file(format!("{code}.md"))?.contents_utf8()
 }
 
 fn row(code: &Code) -> Value {

@@ -51,12 +51,10 @@ use crate::output::{Format, Output};
 use crate::remote::{Reach, reach_of};
 
 pub(crate) use config::open_actions;
-pub(crate) use errors::page as error_page;
 pub(crate) use evidence::ensure_evidence_key;
 pub(crate) use gate::open_all as open_all_gates;
 pub(crate) use key::first_key;
 pub(crate) use migrate::{apply as migrate_to, sentence as migrated_sentence};
-pub(crate) use plan::SCHEMA as PLAN_SCHEMA;
 pub(crate) use serve::{LISTEN, listen};
 
 const STYLES: Styles = Styles::styled()

@@ -9,6 +9,7 @@ use tenure_api::executions::ExecutionPreview;
 use tenure_core::limits::PLAN_SUBMITTED_BYTES_MAX;
 use tenure_core::plan::{ActionClass, CriticalPath, Plan as Document, Section};
 use tenure_core::{Refusal, codes, priority};
+use tenure_server::PLAN_SCHEMA;
 
 use super::execution::applied;
 use crate::connect::Place;
@@ -81,9 +82,6 @@ pub(crate) enum Plan {
     Schema,
 }
 
-/// `docs/plan.schema.json`.
-pub(crate) const SCHEMA: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/plan.schema.json"));
-
 #[derive(Debug, Args)]
 pub(crate) struct PlanFile {
     /// The file with the plan; - for standard input
@@ -111,7 +109,7 @@ impl Plan {
                 Ok(())
             }
             Plan::Show(Show { file, applied: true }) => show_applied(&file.read()?, place, out).await,
-            Plan::Schema => out.text(SCHEMA.trim_end()),
+            Plan::Schema => out.text(PLAN_SCHEMA.trim_end()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
-use tenure::private::{Search, find};
+use tenure_cluster::{Search, find};
 use tenure_core::codes;
 
 use crate::connect::{Place, tenant_options, without_password};

@@ -10,6 +10,8 @@ use serde_json::json;
 use tenure::services::{AnchorFile, reaper};
 use tenure::zones;
 use tenure_core::codes;
+use tenure_server::webhooks::{self, Reach};
+use tenure_server::{Certificates, HEALTH_CONNECTIONS, Limits, Manners, Pools, Server, closed};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -18,12 +20,10 @@ use super::ensure_evidence_key;
 use crate::connect::Place;
 use crate::errors::{Outcome, refuse};
 use crate::evidence_key;
-use crate::http::{self, Certificates, HEALTH_CONNECTIONS, Limits, Manners, Pools, Server};
 use crate::logs;
 use crate::output::{Format, Output};
 use crate::settings::{Flags, Settings, masked};
-use crate::stop::{Stop, closed};
-use crate::webhooks::{self, Reach};
+use crate::stop::Stop;
 
 /// Where the API is, unless somebody says otherwise.
 pub(crate) const LISTEN: &str = "127.0.0.1:7373";
@@ -43,11 +43,11 @@ pub(crate) struct Serve {
 impl Serve {
     pub(super) async fn run(self, place: Place, out: Output) -> Outcome {
         if self.openapi {
-            return out.text(&http::description());
+            return out.text(&tenure_server::description());
         }
         let settings = Settings::find(&self.flags, &place)?;
         logs::start(settings.value("log")?, settings.value("log_format")?);
-        http::metrics::install();
+        tenure_server::metrics::install();
         let certificates = match settings.tls()? {
             Some((cert, key)) => Some(Arc::new(Certificates::read(cert, key)?)),
             None => None,
@@ -127,12 +127,12 @@ impl Serve {
         if let Some(listener) = metrics {
             let (server, end) = (server.clone(), closed(ended.clone()));
             services.spawn(async move {
-                if let Err(error) = http::metrics::listen(server, listener, end).await {
+                if let Err(error) = tenure_server::metrics::listen(server, listener, end).await {
                     tracing::error!("the metrics have ended: {error}");
                 }
             });
         }
-        let server = tokio::spawn(http::serve(server, listener, certificates, closed(ended)));
+        let server = tokio::spawn(tenure_server::serve(server, listener, certificates, closed(ended)));
         let ready = format!("{scheme}://{address}");
         match out.format {
             Format::Json => {

@@ -10,7 +10,6 @@ mod tenant;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use tenure::private;
 use tenure_core::{codes, limits, names};
 
 use crate::cli::Globals;
@@ -125,7 +124,7 @@ impl Place {
                     by: "the file of settings",
                 }),
                 (None, None) => Ok(Choice::Private {
-                    data_dir: private::default_data_dir(),
+                    data_dir: tenure_cluster::default_data_dir(),
                     default: true,
                 }),
             },
@@ -136,7 +135,7 @@ impl Place {
     pub(crate) async fn url(&self) -> Outcome<String> {
         match self.choice()? {
             Choice::Given { url, .. } => Ok(url),
-            Choice::Private { data_dir, default } => match private::running(&data_dir).await {
+            Choice::Private { data_dir, default } => match tenure_cluster::running(&data_dir).await {
                 Some(running) => Ok(running.url),
                 None => {
                     let option = if default {

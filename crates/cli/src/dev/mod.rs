@@ -11,21 +11,21 @@ use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
-use tenure::private::{Cluster, ClusterOptions, PrivateError};
 use tenure::{Pool, pool::PoolOptions};
+use tenure_cluster::{Cluster, ClusterOptions, PrivateError};
 use tenure_core::api_key::ApiKey;
 use tenure_core::codes;
+use tenure_server::webhooks::{self, Reach};
+use tenure_server::{Limits, Manners, Pools, Server, closed};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::cli::{ensure_evidence_key, migrate_to, migrated_sentence, open_actions, open_all_gates};
 use crate::connect::{Choice, Place, in_tenant};
 use crate::errors::{Failure, Outcome, refuse};
-use crate::http::{self, Limits, Manners, Pools, Server};
 use crate::output::{Format, Output, step};
 use crate::settings::masked;
-use crate::stop::{Stop, closed};
-use crate::webhooks::{self, Reach};
+use crate::stop::Stop;
 
 use self::api::Api;
 pub(crate) use self::welcome::quoted;
@@ -59,7 +59,7 @@ impl Dev {
     pub(crate) async fn run(self, place: Place, out: Output) -> Outcome {
         // Listening begins before the server starts: a signal in between must not leave it behind.
         let mut stop = Stop::listen()?;
-        http::metrics::install();
+        tenure_server::metrics::install();
         let choice = place.choice()?;
         let server = match &choice {
             Choice::Given { by, .. } => {
@@ -198,7 +198,7 @@ impl Running {
             };
             let server = Server::new(pools, url, Limits::default(), manners);
             let end = closed(ended.clone());
-            services.spawn(http::serve(server, listener, None, end));
+            services.spawn(tenure_server::serve(server, listener, None, end));
         }
         if self.worker {
             let (url, out) = (in_tenant(url, self.place.tenant()?.as_deref()), self.out);

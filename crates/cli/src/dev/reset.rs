@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use tenure::private;
 use tenure_core::codes;
 
 use crate::errors::{Outcome, refuse};
@@ -14,7 +13,7 @@ pub(super) async fn reset(data_dir: &Path, confirmed: bool) -> Outcome {
     if !confirmed && data_dir.exists() {
         confirm(data_dir)?;
     }
-    private::reset(data_dir).await?;
+    tenure_cluster::reset(data_dir).await?;
     Ok(())
 }
 

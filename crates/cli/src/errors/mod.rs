@@ -34,8 +34,8 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl From<tenure::private::PrivateError> for Failure {
-    fn from(error: tenure::private::PrivateError) -> Failure {
+impl From<tenure_cluster::PrivateError> for Failure {
+    fn from(error: tenure_cluster::PrivateError) -> Failure {
         Failure::from(Refusal::from(error))
     }
 }

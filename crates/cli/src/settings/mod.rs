@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use tenure_core::{codes, masking};
+use tenure_server::Limits;
 
 use self::file::File;
 pub(crate) use self::file::others_can_read;
@@ -21,7 +22,6 @@ pub(crate) use self::flags::Flags;
 use self::table::{ALL, Setting};
 use crate::connect::{Place, from_environment, without_password};
 use crate::errors::{Failure, Outcome, refuse};
-use crate::http::Limits;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Settings {
             self.value::<std::net::SocketAddr>("metrics_listen")?;
         }
         self.value::<bool>("no_services")?;
-        self.value::<crate::webhooks::Reach>("webhook_allow")?;
+        self.value::<tenure_server::webhooks::Reach>("webhook_allow")?;
         self.value::<crate::logs::LogFormat>("log_format")?;
         self.value::<crate::logs::Filter>("log")?;
         self.limits()?;

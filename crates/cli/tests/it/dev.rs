@@ -243,7 +243,7 @@ fn dev_without_a_worker_leaves_every_job_to_others() {
 
 /// PATH, and the directory of psql where it is not in it.
 pub(crate) fn with_psql(path: &std::ffi::OsStr) -> std::ffi::OsString {
-    let found = tenure::private::find(&tenure::private::Search::from_env()).expect("PostgreSQL");
+    let found = tenure_cluster::find(&tenure_cluster::Search::from_env()).expect("PostgreSQL");
     let dirs = std::env::split_paths(path).chain(found.into_iter().map(|installation| installation.bin_dir));
     std::env::join_paths(dirs).expect("a path")
 }

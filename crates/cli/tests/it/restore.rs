@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use tenure::testing::TestCluster;
+use tenure_cluster::testing::TestCluster;
 use tokio_postgres::{Client, NoTls};
 
 use crate::api::Api;
@@ -33,7 +33,7 @@ async fn text(client: &Client, statement: &str) -> String {
 
 /// Runs the commands of the document under this name, with the programs of the PostgreSQL that was found.
 fn run_documented(name: &str, directory: &Path, old_url: &str, new_url: &str) {
-    let found = tenure::private::find(&tenure::private::Search::from_env()).expect("PostgreSQL");
+    let found = tenure_cluster::find(&tenure_cluster::Search::from_env()).expect("PostgreSQL");
     let program = Path::new(env!("CARGO_BIN_EXE_tenure")).parent().expect("a directory");
     let dirs = [
         found[0].bin_dir.clone(),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use tenure::testing::TestCluster;
+use tenure_cluster::testing::TestCluster;
 
 use crate::workbench::{Answer, Workbench, check_refusal, tenure};
 

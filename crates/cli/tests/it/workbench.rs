@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tenure::testing::{Template, TestDatabase};
+use tenure_cluster::testing::{Template, TestDatabase};
 
 /// Migrated and every gate open, as `tenure init` leaves it, and in open mode.
 static OPEN: LazyLock<Template> = LazyLock::new(|| Template::new("cli_open", [tenure::migrate::source_hash()]));

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tenure::testing::{Template, TestCluster, TestDatabase};
+use tenure_cluster::testing::{Template, TestCluster, TestDatabase};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row};
 use uuid::Uuid;

@@ -1,7 +1,7 @@
 //! Edges of the hot path: what a sweep, a faulty row, an odd array, a full kind or an old snapshot must not do to others.
 
 use serde_json::{Value, json};
-use tenure::testing::TestCluster;
+use tenure_cluster::testing::TestCluster;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use uuid::Uuid;

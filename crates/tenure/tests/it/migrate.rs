@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::core::codes;
 use tenure::migrate::{Options, Report, SCHEMA_VERSION, SCHEMA_VERSION_MAX, SCHEMA_VERSION_MIN, SchemaStatus, check};
-use tenure::testing::TestDatabase;
+use tenure_cluster::testing::TestDatabase;
 use tokio_postgres::Client;
 
 pub(crate) async fn migrate(client: &mut Client) -> Report {

@@ -4,8 +4,8 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use tenure::private::{Search, find};
-use tenure::testing::TestDatabase;
+use tenure_cluster::testing::TestDatabase;
+use tenure_cluster::{Search, find};
 
 use crate::migrate::{CATALOGUE, migrate, migrated, same, text};
 

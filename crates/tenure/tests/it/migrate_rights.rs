@@ -2,8 +2,8 @@
 
 use tenure::core::codes;
 use tenure::migrate::{Options, print, print_roles};
-use tenure::private::{Search, find};
-use tenure::testing::{TestCluster, TestDatabase};
+use tenure_cluster::testing::{TestCluster, TestDatabase};
+use tenure_cluster::{Search, find};
 use tokio_postgres::Client;
 
 use crate::migrate::{CATALOGUE, migrate, migrated, run, same, text};

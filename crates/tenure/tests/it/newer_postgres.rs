@@ -5,8 +5,8 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tenure::private::{Search, find};
-use tenure::testing::TestDatabase;
+use tenure_cluster::testing::TestDatabase;
+use tenure_cluster::{Search, find};
 
 use crate::pgbouncer::suite;
 

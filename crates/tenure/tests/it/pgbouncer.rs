@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use tenure::testing::{TestCluster, TestDatabase};
+use tenure_cluster::testing::{TestCluster, TestDatabase};
 use tokio_postgres::config::Host;
 use tokio_postgres::{Config, NoTls};
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use tenure::private::{Search, find};
+use tenure_cluster::{Search, find};
 
 use crate::migrate::{migrated, text};
 

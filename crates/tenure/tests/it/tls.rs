@@ -1,9 +1,9 @@
 //! Encrypted connections: what each `sslmode` promises, against a server with a certificate for `localhost`.
 
 use tenure::core::codes;
-use tenure::private::Cluster;
+use tenure_cluster::Cluster;
 
-use crate::private_fixture::{open_dir, options};
+use crate::own_cluster::own_cluster;
 
 fn path(name: &str) -> String {
     format!("{}/tests/tls/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -27,8 +27,7 @@ async fn give(client: &tokio_postgres::Client, name: &str) {
 
 #[tokio::test]
 async fn each_sslmode_promises_what_libpq_promises() {
-    let dir = open_dir();
-    let mut wanted = options(dir.path());
+    let (_directory, mut wanted) = own_cluster();
     wanted.tcp_port = Some(free_port());
     let cluster = Cluster::start(wanted).await.expect("a server");
     let by_address = cluster.tcp_url("postgres").expect("a port was asked for");

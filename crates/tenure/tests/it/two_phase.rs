@@ -1,18 +1,17 @@
 //! An enqueue as a part of a two-phase commit.
 
 use crate::fixture::{claim_with, connect, enqueue, get, rows, run, told, try_rows};
-use crate::private_fixture::{open_dir, options};
+use crate::own_cluster::own_cluster;
 
 /// A transaction that has notified cannot be prepared, so whether `prepare transaction` worked depended on whether a
 /// worker was idle. With `tenure.notify = off` it always works, and the worker finds the job when it looks.
 #[tokio::test]
 async fn a_transaction_that_wakes_no_worker_can_always_be_prepared() {
-    let dir = open_dir();
-    let mut options = options(dir.path().join("data"));
+    let (_directory, mut options) = own_cluster();
     options
         .settings
         .push(("max_prepared_transactions".to_owned(), "4".to_owned()));
-    let cluster = tenure::private::Cluster::start(options).await.expect("a server");
+    let cluster = tenure_cluster::Cluster::start(options).await.expect("a server");
     let config = cluster.url("postgres").parse().expect("a URL");
     let mut c = connect(&config).await;
     tenure::migrate(&mut c, &tenure::migrate::Options::default())

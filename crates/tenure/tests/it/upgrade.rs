@@ -10,9 +10,9 @@ use std::{env, fs};
 
 use serde_json::Value;
 use tenure::migrate::{Options, SCHEMA_VERSION};
-use tenure::private::{Search, find};
 use tenure::services::scheduler;
-use tenure::testing::TestDatabase;
+use tenure_cluster::testing::TestDatabase;
+use tenure_cluster::{Search, find};
 use tokio_postgres::Client;
 use uuid::Uuid;
 

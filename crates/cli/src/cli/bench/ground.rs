@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
-use tenure::private::Cluster;
 use tenure_api::settings::ConfigList;
+use tenure_cluster::Cluster;
 use tenure_core::codes;
 
 use crate::cli::{migrate_to, open_actions, open_all_gates};
