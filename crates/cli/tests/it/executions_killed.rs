@@ -11,7 +11,6 @@ use tenure::Pool;
 use tenure::worker::{Context, Worker};
 use tokio_postgres::Client;
 
-use crate::api::Api;
 use crate::evidence::written;
 use crate::executions_ledger::{check_ledger, effect, look, make_world};
 use crate::workbench::{Answer, Workbench, tenure, text_of};
@@ -28,7 +27,7 @@ const SERVERS: usize = 2;
 const KILLS: usize = 24;
 /// One process is killed whenever so many more steps are over.
 const STEPS_PER_KILL: usize = 7;
-/// What a crash costs.
+/// What a crash costs, and no step takes longer.
 const LEASE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(170);
 
@@ -36,13 +35,32 @@ const WAVES: usize = 4;
 const TARGETS: usize = 20;
 const KIND: &str = "step.work";
 
-/// A worker in a process of its own; killed with this value.
+/// A worker or a server in a process of its own; killed with this value.
 struct Process {
     child: Child,
     name: String,
 }
 
 impl Process {
+    /// A server. It is not waited for: on a busy machine the plan would be over before enough processes were killed.
+    fn serve(bench: &Workbench) -> Process {
+        let options = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "warn",
+            "--connections",
+            "5",
+        ];
+        let mut command = bench.command(options);
+        let child = command.stdout(Stdio::null()).spawn().expect("run a server");
+        Process {
+            child,
+            name: "a server".to_owned(),
+        }
+    }
+
     fn start(url: &str, name: String) -> Process {
         let mut command = Command::new(std::env::current_exe().expect("this binary"));
         command.args([
@@ -144,7 +162,7 @@ fn plan(random: &mut StdRng) -> (Value, Vec<String>) {
 struct Scene {
     // In this order: who works on the database goes before it.
     workers: Vec<Process>,
-    servers: Vec<Api>,
+    servers: Vec<Process>,
     client: Client,
     bench: Workbench,
     random: StdRng,
@@ -153,34 +171,49 @@ struct Scene {
 }
 
 impl Scene {
-    fn server(bench: &Workbench) -> Api {
-        Api::start_with(bench, &["--connections", "5"])
-    }
-
     /// Kills a server or a worker at random, preferably one in the middle of what may not come twice, and starts another in
     /// its place.
     async fn kill_one(&mut self) {
         if self.random.random_ratio(1, 3) {
             let at = self.random.random_range(0..self.servers.len());
-            self.servers.remove(at);
-            self.killed.push("a server".to_owned());
-            self.servers.push(Scene::server(&self.bench));
+            self.killed.push(self.servers.remove(at).name.clone());
+            self.servers.push(Process::serve(&self.bench));
             return;
         }
-        let busy = "select b.worker from world.lines b where b.what = 'began' and b.worker = any ($1)
-                       and not exists (select from world.lines e where e.job_id = b.job_id and e.run = b.run and e.what <> 'began')
-                     order by starts_with(b.step, 'change') desc, b.line limit 1";
-        let names: Vec<&str> = self.workers.iter().map(|worker| worker.name.as_str()).collect();
-        let busy = self.client.query_opt(busy, &[&names]).await.expect("who is busy");
-        let busy: Option<String> = busy.map(|row| row.get(0));
-        let at = self
-            .workers
-            .iter()
-            .position(|worker| Some(&worker.name) == busy.as_ref());
-        let at = at.unwrap_or_else(|| self.random.random_range(0..WORKERS));
-        self.killed.push(self.workers.remove(at).name.clone());
+        let (at, step) = match self.busy("").await {
+            Some((at, step)) => (at, step),
+            None => (self.random.random_range(0..WORKERS), "nothing".to_owned()),
+        };
+        self.kill_worker(at, &step);
+    }
+
+    /// Kills a worker in the middle of a change, which may not come twice, if there is one.
+    async fn kill_in_a_change(&mut self) {
+        if let Some((at, step)) = self.busy("change").await {
+            self.kill_worker(at, &step);
+        }
+    }
+
+    fn kill_worker(&mut self, at: usize, step: &str) {
+        let name = self.workers.remove(at).name.clone();
+        self.killed.push(format!("{name} in {step}"));
         let name = format!("heir-{}", self.killed.len());
         self.workers.push(Process::start(self.bench.database.url(), name));
+    }
+
+    /// A worker in the middle of a step whose id begins so, and the step; changes first.
+    async fn busy(&self, begins: &str) -> Option<(usize, String)> {
+        let busy = "select b.worker, b.step from world.lines b
+                     where b.what = 'began' and b.worker = any ($1) and starts_with(b.step, $2)
+                       and not exists (select from world.lines e
+                                        where e.job_id = b.job_id and e.run = b.run and e.what <> 'began')
+                     order by starts_with(b.step, 'change') desc, b.line limit 1";
+        let names: Vec<&str> = self.workers.iter().map(|worker| worker.name.as_str()).collect();
+        let row = self.client.query_opt(busy, &[&names, &begins]).await;
+        let row = row.expect("who is busy")?;
+        let (name, step): (String, String) = (row.get(0), row.get(1));
+        let at = self.workers.iter().position(|worker| worker.name == name)?;
+        Some((at, step))
     }
 
     /// As an operator does: what has ended succeeded; what began without an end is finished by hand, for it may not be done
@@ -230,10 +263,10 @@ impl Scene {
     }
 }
 
-/// Short leases, so that a crash is soon seen; steps have time enough on a busy machine.
+/// Steps as short as the lease, so that a crash is soon seen.
 fn prepare(bench: &Workbench, directory: &std::path::Path) {
     for class in ["read", "modify"] {
-        let limits = ["--step", "60s", "--lease", "2s", "--renewals-max", "100"];
+        let limits = ["--step", "2s", "--lease", "2s", "--renewals-max", "100"];
         let set = ["timeout-policy", "set", "long", class];
         bench.run(set.iter().chain(&limits)).ok();
     }
@@ -261,7 +294,7 @@ async fn a_plan_of_two_hundred_steps_survives_the_death_of_workers_and_servers()
         workers: (0..WORKERS)
             .map(|n| Process::start(bench.database.url(), format!("first-{n}")))
             .collect(),
-        servers: (0..SERVERS).map(|_| Scene::server(&bench)).collect(),
+        servers: (0..SERVERS).map(|_| Process::serve(&bench)).collect(),
         bench,
         client,
         random,
@@ -276,8 +309,12 @@ async fn a_plan_of_two_hundred_steps_survives_the_death_of_workers_and_servers()
         let over = scene
             .count("select count(*) from tenure.step_rows where ended_at is not null")
             .await;
-        if scene.killed.len() < KILLS && over as usize >= (scene.killed.len() + 1) * STEPS_PER_KILL {
+        while scene.killed.len() < KILLS && over as usize >= (scene.killed.len() + 1) * STEPS_PER_KILL {
             scene.kill_one().await;
+        }
+        // Changes run first in each wave: often none is in the middle when so many steps are over.
+        if scene.killed.len() < KILLS && !scene.killed.iter().any(|it| it.contains(" in change")) {
+            scene.kill_in_a_change().await;
         }
         if scene
             .count("select count(*) from tenure.execution_rows where ended_at is null")
