@@ -37,6 +37,7 @@ pub mod openapi;
 mod operation;
 pub mod page;
 pub mod principals;
+mod problem;
 pub mod registry;
 pub mod request;
 pub mod schedules;
@@ -53,6 +54,7 @@ pub mod work;
 
 pub use operation::{Effect, Operation, Route, Shape};
 pub use page::Page;
+pub use problem::Problem;
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use values::{Json, Priority};
 

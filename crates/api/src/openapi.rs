@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::fields::describe;
 use crate::values::JSON_MARK;
-use crate::{Effect, Operation};
+use crate::{Effect, Operation, Problem};
 
 /// The schema of a type, with everything in it.
 pub fn plain_schema<T: JsonSchema>() -> Value {
@@ -47,7 +47,14 @@ pub fn document() -> (Map<String, Value>, Map<String, Value>) {
         ($($how:ident $operation:ty,)*) => { $(document.add::<$operation>();)* };
     }
     crate::for_each_operation!(add);
+    document.answers.subschema_for::<Problem>();
     document.finish()
+}
+
+/// The response of a refusal.
+pub fn refused() -> Value {
+    let schema = json!({"$ref": "#/components/schemas/Problem"});
+    json!({"description": "Refused", "content": {"application/problem+json": {"schema": schema}}})
 }
 
 impl Document {
@@ -127,10 +134,7 @@ impl Document {
     fn responses<O: Operation>(&mut self) -> Value {
         let schema = self.answers.subschema_for::<O::Answer>().to_value();
         let content = |kind: &str, schema: &Value| json!({kind: {"schema": schema}});
-        let problem = json!({"$ref": "#/components/schemas/Problem"});
-        let mut responses = json!({
-            "default": {"description": "Refused", "content": content("application/problem+json", &problem)},
-        });
+        let mut responses = json!({"default": refused()});
         for (status, description) in O::ROUTE.statuses {
             responses[status.to_string()] =
                 json!({"description": description, "content": content("application/json", &schema)});

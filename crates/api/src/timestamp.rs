@@ -40,21 +40,6 @@ impl Timestamp {
     }
 }
 
-#[cfg(feature = "utoipa")]
-impl utoipa::PartialSchema for Timestamp {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
-        let format = SchemaFormat::KnownFormat(KnownFormat::DateTime);
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .format(Some(format))
-            .into()
-    }
-}
-
-#[cfg(feature = "utoipa")]
-impl utoipa::ToSchema for Timestamp {}
-
 impl std::ops::Add<Duration> for Timestamp {
     type Output = Timestamp;
 

@@ -15,7 +15,6 @@ use uuid::Uuid;
 /// Which step of which execution a job runs for, as the database wrote it with the job: what the payload says means nothing
 /// here. In a worker, see [`Context::step`](crate::worker::Context::step).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct StepInfo {
     /// The execution.

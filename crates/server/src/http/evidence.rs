@@ -2,35 +2,25 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use tenure::store::evidence;
 use tenure_core::codes;
 use tenure_core::evidence::{SecretKey, sign};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::Server;
 use super::auth::Caller;
 use super::body::Id;
-use super::problem::{Body, Problem};
+use super::problem::Problem;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
-    OpenApiRouter::new().routes(routes!(execution_evidence))
+pub(super) fn routes() -> Router<Arc<Server>> {
+    Router::new().route("/v1/executions/{execution_id}/evidence", get(execution_evidence))
 }
 
-/// Get the signed evidence of an execution, as a file
-///
-/// JSON Lines that anybody can check without asking a server: `tenure evidence verify`. Of an execution that was archived it is
-/// the file that was signed then.
-#[utoipa::path(
-    get, path = "/v1/executions/{execution_id}/evidence", tag = "evidence", params(("execution_id" = Uuid, Path)),
-    responses(
-        (status = 200, description = "The file", body = String, content_type = "application/x-ndjson"),
-        (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")
-    )
-)]
+/// JSON Lines that can be checked without a server. Of an execution that was archived it is the file that was signed then.
 async fn execution_evidence(
     State(server): State<Arc<Server>>,
     caller: Caller,

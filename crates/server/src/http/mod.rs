@@ -7,6 +7,7 @@ mod auth;
 mod body;
 mod bounds;
 mod claims;
+mod description;
 mod docs;
 mod endings;
 mod events;
@@ -37,7 +38,6 @@ use axum::Router;
 use axum::http::HeaderValue;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use serde_json::Value;
 use tenure::Pool;
 use tenure::evidence::KeySource;
 use tenure::pool::PoolOptions;
@@ -46,9 +46,6 @@ use tenure_core::codes;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
-use utoipa::OpenApi;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa_axum::router::OpenApiRouter;
 
 use self::auth::Keys;
 use self::bounds::Room;
@@ -134,43 +131,6 @@ pub struct Server {
     told: metrics::Told,
 }
 
-#[derive(OpenApi)]
-#[openapi(
-    info(title = "Tenure", description = "Work that must not be lost, must not run twice by accident, and must not run without permission."),
-    modifiers(&KeyInHeader),
-    security(("key" = [])),
-    tags(
-        (name = "jobs", description = "Put work in, look at it, decide about it."),
-        (name = "work", description = "Claim jobs, hold them, end them."),
-        (name = "dead letters", description = "Jobs that gave up: look, triage, replay."),
-        (name = "events", description = "What happened, as a stream."),
-        (name = "subscriptions", description = "Be told of what happened: by jobs, by webhooks, or by reading at your own pace."),
-        (name = "schedules", description = "Planned runs: rules, and every slot of them as a row."),
-        (name = "evidence", description = "What proves an execution, and the keys that sign it."),
-        (name = "executions", description = "Frozen plans: submitted, approved, run step by step, and decided about."),
-        (name = "approvals", description = "What is to be approved, who decided, and the rules about who must."),
-        (name = "locks", description = "Locks on targets: who holds them, and who waits."),
-        (name = "kinds", description = "Policies of kinds, and who runs them."),
-        (name = "settings", description = "Settings and gates."),
-        (name = "principals", description = "Tenants, principals and keys."),
-        (name = "services", description = "What runs on a timer, done now; and what an operator should know."),
-        (name = "server", description = "How the server is."),
-    )
-)]
-struct Description;
-
-struct KeyInHeader;
-
-impl utoipa::Modify for KeyInHeader {
-    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
-        let scheme = HttpBuilder::new()
-            .scheme(HttpAuthScheme::Bearer)
-            .bearer_format("tnr_PREFIX_SECRET");
-        let components = document.components.get_or_insert_default();
-        components.add_security_scheme("key", SecurityScheme::Http(scheme.build()));
-    }
-}
-
 impl Server {
     /// On these connections; nothing is opened yet. `listen_url` names the database without a pooler in between.
     pub fn new(pools: Pools, listen_url: &str, limits: Limits, manners: Manners) -> Arc<Server> {
@@ -221,19 +181,12 @@ impl Server {
     }
 }
 
-/// All routes, and their description.
-fn routes() -> (Router<Arc<Server>>, Value) {
-    let (router, mut document) = OpenApiRouter::with_openapi(Description::openapi())
+/// All routes.
+fn routes() -> Router<Arc<Server>> {
+    mount::routes(by_hand())
         .merge(evidence::routes())
         .merge(meta::routes())
         .merge(metrics::routes())
-        .split_for_parts();
-    requests::describe(&mut document);
-    let mut document = serde_json::to_value(document).unwrap_or_default();
-    let router = router.merge(mount::routes(&document, by_hand()));
-    mount::describe(&mut document);
-    events::describe(&mut document);
-    (router, document)
 }
 
 /// The handlers of operations that wait or must be quick.
@@ -250,14 +203,13 @@ fn by_hand() -> mount::ByHand {
 
 /// The description of the API, as JSON.
 pub fn description() -> String {
-    format!("{:#}", routes().1)
+    format!("{:#}", description::document())
 }
 
 /// The whole application.
 pub(crate) fn application(server: Arc<Server>) -> Router {
     let document = description();
     routes()
-        .0
         .route("/openapi.json", get(move || meta::document(document.clone())))
         .merge(docs::routes())
         .fallback(no_such_path)

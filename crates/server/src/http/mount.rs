@@ -10,12 +10,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use axum::{Extension, Router};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use tenure::operations::Perform;
 use tenure_api::fields;
 use tenure_api::registry::ENTRIES;
 use tenure_api::request::{self, Brought};
-use tenure_api::{Operation, Route, openapi};
+use tenure_api::{Operation, Route};
 use tenure_core::codes;
 use tenure_core::hints::{self, Surface};
 
@@ -47,37 +47,18 @@ impl ByHand {
     }
 }
 
-/// The routes of every operation; `document` describes those whose handler describes itself.
-pub(super) fn routes(document: &Value, by_hand: ByHand) -> Router<Arc<Server>> {
+/// The routes of every operation.
+pub(super) fn routes(by_hand: ByHand) -> Router<Arc<Server>> {
     let mut router = by_hand.router;
     macro_rules! mount {
         ($($how:ident $operation:ty,)*) => { $(mount! { @$how $operation })* };
         (@served $operation:ty) => {};
         (@$how:ident $operation:ty) => {
-            if !is_described(document, &<$operation as Operation>::ROUTE) {
-                router = router.merge(route::<$operation>());
-            }
+            router = router.merge(route::<$operation>());
         };
     }
     tenure_api::for_each_operation!(mount);
     router
-}
-
-fn is_described(document: &Value, route: &Route) -> bool {
-    described(document, route.path).is_some_and(|item| item[route.method.to_ascii_lowercase()].is_object())
-}
-
-/// What is said of this path, whatever its parameters are called there.
-fn described<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
-    let plain = |path: &str| -> Vec<String> {
-        let segments = path.split('/');
-        let plain = segments.map(|segment| if segment.starts_with('{') { "{}" } else { segment });
-        plain.map(str::to_owned).collect()
-    };
-    let paths = document["paths"].as_object()?;
-    paths
-        .iter()
-        .find_map(|(known, item)| (plain(known) == plain(path)).then_some(item))
 }
 
 fn route<O: Perform>() -> Router<Arc<Server>> {
@@ -200,36 +181,6 @@ async fn brought(server: &Arc<Server>, request: Request, route: &Route) -> Resul
         false => (Map::new(), Vec::new()),
     };
     Ok((Brought { path, query, body }, text))
-}
-
-/// Adds the operations to the description of the API. What is described already has a handler of its own.
-pub(super) fn describe(document: &mut Value) {
-    let (paths, schemas) = openapi::document();
-    for (path, item) in paths {
-        for (method, operation) in item.as_object().into_iter().flatten() {
-            if !described(document, &path).is_some_and(|item| item[method].is_object()) {
-                document["paths"][&path][method] = operation.clone();
-            }
-        }
-    }
-    for (name, schema) in schemas {
-        document["components"]["schemas"][name] = schema;
-    }
-    describe_responses(document);
-    document["servers"] = json!([{"url": "/", "description": "The server that this document comes from"}]);
-}
-
-/// Gives every response the description that OpenAPI demands.
-fn describe_responses(document: &mut Value) {
-    let paths = document["paths"].as_object_mut().into_iter().flatten();
-    let operations = paths.flat_map(|(_, item)| item.as_object_mut().into_iter().flatten());
-    for (_, operation) in operations {
-        for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
-            if response["description"].is_null() {
-                response["description"] = if status.starts_with('2') { "Done" } else { "Refused" }.into();
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,37 +2,14 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 use tenure_core::hints::{self, Surface};
 use tenure_core::{Code, Refusal, codes};
-use utoipa::ToSchema;
 
 /// A request that was not carried out.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     refusal: Refusal,
     retry_after_seconds: Option<u64>,
-}
-
-/// The body of a refusal.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Problem)]
-pub(crate) struct Body {
-    /// Where the code is explained.
-    #[serde(rename = "type")]
-    kind: String,
-    /// What the code means, in one line.
-    title: String,
-    /// The status of the answer.
-    status: u16,
-    /// The stable name of what went wrong. Match on it, never on the texts.
-    code: String,
-    /// What happened.
-    what: String,
-    /// Why it happened.
-    why: String,
-    /// What to do now.
-    next: String,
 }
 
 impl Problem {
@@ -95,7 +72,7 @@ impl From<tenure::Error> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.refusal.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = Body {
+        let body = tenure_api::Problem {
             kind: format!("/errors/{}", self.refusal.code),
             title: self.refusal.known().map_or("Refused.", |code| code.summary).to_owned(),
             status: status.as_u16(),

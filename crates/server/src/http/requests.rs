@@ -18,9 +18,6 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tenure::store::requests::{self, Kept};
 use tenure_core::{codes, limits};
-use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{OpenApi, RefOr, Required};
 
 use super::Server;
 use super::act::Lent;
@@ -383,36 +380,6 @@ fn replay(status: u16, answer: String) -> Response {
         ),
     ];
     (status, headers, answer).into_response()
-}
-
-/// Adds the header to every operation that takes it.
-pub(super) fn describe(document: &mut OpenApi) {
-    for (path, item) in &mut document.paths.paths {
-        if READS.contains(&path.as_str()) {
-            continue;
-        }
-        let operations = [&mut item.post, &mut item.put, &mut item.patch, &mut item.delete];
-        for operation in operations.into_iter().flatten() {
-            add_header(operation);
-        }
-    }
-}
-
-fn add_header(operation: &mut Operation) {
-    let text = ObjectBuilder::new()
-        .schema_type(Type::String)
-        .min_length(Some(1))
-        .max_length(Some(limits::KEY_CHARS_MAX));
-    let header: Parameter = ParameterBuilder::new()
-        .name("Idempotency-Key")
-        .parameter_in(ParameterIn::Header)
-        .required(Required::False)
-        .description(Some(
-            "Names this request. Repeated with the same key and body, it is not carried out again and gets the same answer.",
-        ))
-        .schema(Some(text))
-        .build();
-    operation.parameters.get_or_insert_default().push(RefOr::T(header));
 }
 
 #[cfg(test)]

@@ -205,7 +205,6 @@ fn seconds(duration: Duration) -> Value {
 /// Which slot a job runs for, as the database wrote it with the job: what the payload says means nothing here. In a worker,
 /// see [`Context::slot`](crate::worker::Context::slot).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct SlotInfo {
     /// The schedule.

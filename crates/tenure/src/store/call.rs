@@ -55,7 +55,6 @@ macro_rules! row {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         #[non_exhaustive]
         pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
 

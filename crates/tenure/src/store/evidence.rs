@@ -25,7 +25,6 @@ row! {
 
 /// A key that signs evidence, or did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct EvidenceKey {
     /// How it is called.

@@ -45,17 +45,6 @@ impl Payload {
     }
 }
 
-#[cfg(feature = "schema")]
-impl utoipa::PartialSchema for Payload {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        use utoipa::openapi::schema::{ObjectBuilder, Type};
-        ObjectBuilder::new().schema_type(Type::Object).into()
-    }
-}
-
-#[cfg(feature = "schema")]
-impl utoipa::ToSchema for Payload {}
-
 impl From<Value> for Payload {
     fn from(value: Value) -> Payload {
         Payload(value.to_string().into())

@@ -19,14 +19,12 @@ use tenure::store::health::{self, Metrics};
 use tenure_core::codes;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 pub use self::recorder::install;
 use self::text::Text;
 use super::act::Lent;
 use super::auth::Caller;
-use super::problem::{Body, Problem};
+use super::problem::Problem;
 use super::{Server, answer_headers};
 
 /// How long what the database said is good for.
@@ -50,20 +48,11 @@ struct Last {
     cursor: Option<String>,
 }
 
-pub(super) fn routes() -> OpenApiRouter<Arc<Server>> {
-    OpenApiRouter::new().routes(routes!(metrics))
+pub(super) fn routes() -> Router<Arc<Server>> {
+    Router::new().route("/metrics", get(metrics))
 }
 
-/// All numbers, for Prometheus
-///
-/// For keys of the installation: it tells of every tenant.
-#[utoipa::path(
-    get, path = "/metrics", tag = "server",
-    responses(
-        (status = 200, body = String, content_type = "text/plain"),
-        (status = "default", description = "Refused", body = Body, content_type = "application/problem+json")
-    )
-)]
+/// All numbers, for keys of the installation: they cover every tenant.
 async fn metrics(State(server): State<Arc<Server>>, caller: Caller) -> Result<Response, Problem> {
     let allowed = server.call(&caller.everywhere(), "metrics", async |_| Ok(())).await;
     allowed.map_err(|problem| match problem.is(codes::NOT_PERMITTED) {
