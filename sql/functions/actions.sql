@@ -165,6 +165,7 @@ $$;
 
 -- Registers an action, or replaces its registration. Answers the registration, or the change that waits for a
 -- second admin (governance.changes.need_approval).
+-- granted to: admin
 create or replace function tenure.action_set(p_name text, p_spec jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -181,6 +182,7 @@ $$;
 
 -- Removes a registration: the action then matches another glob, or counts as unregistered. Answers the change
 -- if it waits for a second admin.
+-- granted to: admin
 create or replace function tenure.action_delete(p_name text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -243,6 +245,7 @@ end
 $$;
 
 -- The registered actions of the tenant, by name.
+-- granted to: all
 create or replace function tenure.action_list()
 returns table (
   name text, action_class text, kinds text[], level_min integer, lock_scope text, payload_restricted boolean,
@@ -262,6 +265,7 @@ $$;
 
 -- What applies to steps with the action p_name, carried by a job of kind p_kind, and which registration
 -- demands it. A null p_kind is the kind with the name of the action.
+-- granted to: all
 create or replace function tenure.action_show(p_name text, p_kind text default null) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

@@ -34,6 +34,7 @@ $$;
 -- Archived executions of the tenant that ended in one of the states p_state, latest end first. p_target:
 -- type:ref or type:ref:action, as in a lock. p_requested_by: one of its requesters. p_before: the id of the
 -- last one seen.
+-- granted to: all
 create or replace function tenure.execution_archive_list(
   p_state text[] default null, p_requested_by text default null, p_target text default null,
   p_correlation_id text default null, p_ended_after timestamptz default null,

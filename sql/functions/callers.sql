@@ -2,6 +2,7 @@
 
 -- The only clock. Read once per function into a variable; tests replace this function in their own database.
 -- Without a search_path of its own: setting and restoring one costs more than the call.
+-- granted to: all
 create or replace function tenure.now() returns timestamptz
 language plpgsql volatile parallel safe
 as $$
@@ -31,6 +32,7 @@ $$;
 -- Who is calling: the binding of the database login (session_user: inside a definer function current_user is
 -- the owner). Only trusted logins name another caller by settings: a key (tenure.key), or tenant and
 -- principal. Scope 'every' (tenure.tenant = '*') has no tenant; only service functions accept it.
+-- granted to: all
 create or replace function tenure.caller() returns tenure.caller_identity
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 -- Configuration: read by every function, changed by admins. Operators may open and close gates.
 
 -- The value in force for a tenant: its own, else the installation's, else the default.
+-- granted to: all
 create or replace function tenure.setting(p_tenant_id integer, p_key text) returns jsonb
 language plpgsql stable
 as $$
@@ -16,6 +17,8 @@ begin
 end
 $$;
 
+-- The value in force of a setting that is a whole number.
+-- granted to: all
 create or replace function tenure.setting_integer(p_tenant_id integer, p_key text) returns integer
 language sql stable
 as $$ select (tenure.setting(p_tenant_id, p_key))::integer $$;
@@ -146,6 +149,7 @@ as $$
 $$;
 
 -- Every key with its value in force, where it comes from, and its bounds.
+-- granted to: all
 create or replace function tenure.config_list() returns table (
   key text, value jsonb, origin text, default_value jsonb, value_type text, value_min bigint,
   value_max bigint, is_gate boolean, description text)
@@ -175,6 +179,8 @@ begin
 end
 $$;
 
+-- The value in force of one setting; refuses an unknown key with config_unknown.
+-- granted to: all
 create or replace function tenure.config_get(p_key text) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -202,6 +208,7 @@ $$;
 
 -- Sets a key for the caller's tenant, or for the installation when the server acts for every tenant. Null
 -- removes the setting. A governed key may wait for a second admin: the answer is then the pending change.
+-- granted to: admin
 create or replace function tenure.config_set(p_key text, p_value jsonb, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql security definer
@@ -284,6 +291,7 @@ end
 $$;
 
 -- Opens or closes one gate: the part of the configuration that operators may change.
+-- granted to: admin, operator
 create or replace function tenure.gate_set(p_key text, p_position text, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql security definer

@@ -2,6 +2,7 @@
 
 -- Dead letters, newest first. The next page is after moved_at (p_before) and dead_letter_id (p_before_id) of
 -- the last one shown: jobs that died in one batch have one moved_at.
+-- granted to: all
 create or replace function tenure.dead_letter_list(
   p_triage_status text[] default null, p_kind text default null, p_fingerprint text default null,
   p_before timestamptz default null, p_limit integer default 50, p_before_id uuid default null)
@@ -59,6 +60,7 @@ end
 $$;
 
 -- Everything about one dead letter. A restricted payload is null for callers who may not see it.
+-- granted to: all
 create or replace function tenure.dead_letter_show(p_dead_letter_id uuid) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -75,6 +77,7 @@ end
 $$;
 
 -- Records a decision about a dead letter; refuses with already_replayed after a replay.
+-- granted to: admin, operator
 create or replace function tenure.dead_letter_triage(
   p_dead_letter_id uuid, p_status text, p_note text default null, p_on_behalf_of text default null)
 returns jsonb
@@ -115,6 +118,7 @@ end
 $$;
 
 -- The job that a replay would enqueue, and whether a replay is allowed. Changes nothing.
+-- granted to: admin, operator
 create or replace function tenure.dead_letter_replay_preview(p_dead_letter_id uuid) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -196,6 +200,7 @@ $$;
 
 -- Makes a new job of a dead letter that was triaged as manual_replay, once only. The job is linked to the old
 -- one, has a fresh key, and continues the trace of the old one while that is known.
+-- granted to: admin, operator
 create or replace function tenure.dead_letter_replay(p_dead_letter_id uuid, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql security definer

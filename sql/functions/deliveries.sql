@@ -36,6 +36,7 @@ $$;
 -- Leases due deliveries to a server that sends them, with the secrets to sign them. No other call gets them
 -- until the lease ends. A receiver has only a few under way, on all servers together, and only one while it
 -- accepts nothing. Every receiver gets one before any gets two.
+-- granted to: server
 create or replace function tenure.delivery_claim(
   p_limit integer default 20, p_lease_seconds integer default 60)
 returns table (
@@ -107,6 +108,7 @@ $$;
 -- (the receiver is gone) also pauses the subscription; anything but 2xx is tried again with a growing delay,
 -- and is dead after the last attempt. The end of a delivery makes the next about the same subject due.
 -- A delivery that is not under way at this attempt any more is left unchanged.
+-- granted to: server
 create or replace function tenure.delivery_end(
   p_delivery_ids uuid[], p_attempts integer[], p_statuses integer[], p_errors text[]) returns integer
 language plpgsql security definer
@@ -204,6 +206,7 @@ $$;
 
 -- The deliveries of a webhook, newest first, all or those in one of the states p_state. p_before is the place
 -- that the previous page ended with.
+-- granted to: all
 create or replace function tenure.delivery_list(
   p_subscription text, p_state text[] default null, p_limit integer default 100,
   p_before bigint default null)
@@ -244,6 +247,7 @@ $$;
 
 -- Sends a dead delivery again, with the full number of attempts. It goes out of order: later deliveries about
 -- the same subject have been sent since.
+-- granted to: admin, operator
 create or replace function tenure.delivery_retry(p_delivery_id uuid, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql security definer
@@ -296,6 +300,7 @@ end
 $$;
 
 -- Removes delivered and dead deliveries past their retention, at most p_limit in one call.
+-- granted to: admin, operator
 create or replace function tenure.delivery_sweep(p_limit integer default 1000) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -200,6 +200,7 @@ $$;
 -- shows a stream that waits for one). p_kind is a kind, a domain (job.*), or all (*); an unknown one is
 -- refused. Pass the cursor of the last row to the next call.
 -- p_newest returns the last p_limit events instead of the first, in the same order.
+-- granted to: all
 create or replace function tenure.event_list(
   p_after text default null, p_limit integer default 100, p_kind text default null,
   p_subject text default null, p_newest boolean default false)
@@ -293,6 +294,7 @@ $$;
 
 -- The current end of the stream, for readers that want only later events: all events listed so far lie before
 -- it. With the tenant, so that readers of the same stream can share one query.
+-- granted to: all
 create or replace function tenure.event_end() returns table (tenant_id integer, tenant text, cursor text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -308,6 +310,7 @@ $$;
 
 -- How long the stream has been held back, and by which session: the oldest transaction still open anywhere in
 -- the cluster.
+-- granted to: all
 create or replace function tenure.stream_lag()
 returns table (
   held_seconds double precision, pid integer, login text, application text, waiting_events bigint)

@@ -28,6 +28,7 @@ $$;
 
 -- Records that an executor instance is alive. When a second process uses a name that is still fresh, the
 -- answer has name_shared, and the status of the row becomes 'warn'.
+-- granted to: worker
 create or replace function tenure.executor_beat(
   p_name text, p_executor text, p_status text default 'ok', p_current_job_id uuid default null,
   p_metadata jsonb default '{}', p_instance uuid default null)
@@ -166,6 +167,7 @@ end
 $$;
 
 -- Every executor and generator, with the number of instances that are alive.
+-- granted to: all
 create or replace function tenure.executor_list()
 returns table (executor text, role text, note text, alive bigint, last_tick_at timestamptz)
 language plpgsql stable security definer
@@ -188,6 +190,7 @@ $$;
 
 -- Executors whose last tick is older than the threshold. The default is twice the configured one, as in the
 -- health view. Changes nothing.
+-- granted to: all
 create or replace function tenure.stale_check(p_threshold_seconds integer default null) returns jsonb
 language plpgsql stable security invoker
 set search_path = pg_catalog, pg_temp

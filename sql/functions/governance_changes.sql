@@ -249,6 +249,7 @@ $$;
 
 -- Approves or rejects a proposed change. An approved change is in force with this transaction. Refuses to
 -- approve one whose subject changed since it was proposed: its approver has not seen what it would replace.
+-- granted to: admin
 create or replace function tenure.governance_change_decide(
   p_change_id uuid, p_decision text, p_comment text default null) returns jsonb
 language plpgsql security definer
@@ -335,6 +336,7 @@ $$;
 
 -- Proposed changes of the tenant, newest first; with a null p_state those in every state. The next page
 -- begins after the change p_before_id, which was proposed at p_before.
+-- granted to: all
 create or replace function tenure.governance_change_list(
   p_state text[] default '{pending}', p_limit integer default 100, p_before timestamptz default null,
   p_before_id uuid default null)

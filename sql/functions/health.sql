@@ -1,6 +1,7 @@
 -- The state of the installation: health and doctor, and the epoch of the event stream.
 
 -- Backlog, leases, dead letters, executors, services and gates of the tenant, in one call.
+-- granted to: all
 create or replace function tenure.health() returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -56,6 +57,7 @@ $$;
 
 -- What an operator should know about the database itself: sizes and dead rows of the hot tables, the oldest
 -- transaction, partitions, and for how long schedules and executions have been due.
+-- granted to: all
 create or replace function tenure.doctor() returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -205,6 +207,7 @@ $$;
 -- call it when they start, and the reaper at every turn; while nothing has changed it writes nothing. While
 -- a transaction that has written events is open it answers the old epoch, and the next turn tries again:
 -- readers that went on to the new epoch would miss those events.
+-- granted to: server
 create or replace function tenure.installation_check() returns table (epoch integer, began boolean)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

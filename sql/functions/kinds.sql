@@ -1,6 +1,7 @@
 -- Kinds: their policies, whether only plans make their jobs (governed kinds), and pausing them.
 
 -- Every policy of the caller's tenant. A null field is decided by the configuration.
+-- granted to: all
 create or replace function tenure.kind_list() returns table (
   kind text, executor text, event_domain text, only_by_plan boolean, attempts_max smallint,
   backoff_base_seconds integer, backoff_jitter_percent smallint, on_exhausted text, lease_seconds integer,
@@ -26,6 +27,7 @@ $$;
 
 -- The policy in force for a kind, with every default filled in; known says whether it has one of its own.
 -- Refuses with kind_not_found when it has no policy and no lane.
+-- granted to: all
 create or replace function tenure.kind_show(p_kind text) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -180,6 +182,7 @@ $$;
 -- Sets the fields named in the policy object and keeps the others; null resets a field to the configuration.
 -- Where the tenant requires it, a change of only_by_plan waits for a second admin: the answer is then the
 -- pending change, and nothing of the policy is in force before its approval.
+-- granted to: admin
 create or replace function tenure.kind_set(p_kind text, p_policy jsonb default '{}',
   p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
@@ -346,6 +349,7 @@ $$;
 
 -- Pauses a kind: its jobs are enqueued and wait, but none is claimed. Held jobs go on, and a claim that had
 -- begun may still take some. Pausing a paused kind changes nothing and keeps who paused it first.
+-- granted to: admin, operator
 create or replace function tenure.kind_pause(
   p_kind text, p_note text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
@@ -357,6 +361,7 @@ end
 $$;
 
 -- Lets the jobs of a paused kind be claimed again. Resuming a kind that is not paused is not an error.
+-- granted to: admin, operator
 create or replace function tenure.kind_resume(p_kind text, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

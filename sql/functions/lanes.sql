@@ -3,6 +3,7 @@
 
 -- Makes the lane of a kind if it is missing, and returns its number. Surfaces call it in a transaction of its
 -- own before they enqueue into a new lane; a first enqueue makes the lane too.
+-- granted to: admin, operator, producer, worker
 create or replace function tenure.lane_open(p_kind text, p_executor text default null) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -68,6 +68,7 @@ $$;
 -- Ends, in this order: jobs of expired leases, held jobs without a lease, held jobs past their run timeout
 -- or their renewals though the lease still lives, and waiting jobs past their deadline; at most p_limit.
 -- p_mode 'dry_run' only lists them.
+-- granted to: admin, operator
 create or replace function tenure.job_reap(p_mode text default 'apply', p_limit integer default 500)
 returns table (job_id uuid, tenant text, kind text, finding text, worker text, state text)
 language plpgsql security definer

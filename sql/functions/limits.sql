@@ -1,5 +1,7 @@
 -- Every limit has a name. crates/core/src/limits.rs has the same names in upper case; a test compares them.
 
+-- A limit by its name.
+-- granted to: all
 create or replace function tenure.limit_of(p_name text) returns bigint
 language sql immutable parallel safe
 as $$

@@ -65,6 +65,7 @@ end
 $$;
 
 -- Refuses a number outside its bounds, naming them.
+-- granted to: all
 create or replace function tenure.check_number(p_what text, p_value bigint, p_min bigint, p_max bigint)
 returns void
 language plpgsql
@@ -148,6 +149,7 @@ as $$
 $$;
 
 -- A number for a priority name: urgent, normal, bulk, or the number itself.
+-- granted to: all
 create or replace function tenure.priority_of(p_name text) returns integer
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

@@ -4,6 +4,7 @@
 -- are not yet offered on this channel. Returns the lane of each token, since when, and the lease; tokens
 -- left over offer nothing. The worker listens on the channel, whose name is a secret of its own, and holds
 -- the lock tenure.offer_lock(channel) on that connection: when the worker dies, so does the offer.
+-- granted to: worker
 create or replace function tenure.offer_make(
   p_tokens uuid[], p_worker text, p_channel text, p_executor text, p_kinds text[], p_lease_seconds integer,
   p_seconds integer)
@@ -56,6 +57,7 @@ $$;
 
 -- Withdraws offers, and returns the tokens that have no offer any more and brought no job. For the others,
 -- tenure.job_held(token) shows the job, now or as soon as the transaction that took the offer has committed.
+-- granted to: worker
 create or replace function tenure.offer_withdraw(p_tokens uuid[]) returns uuid[]
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -100,6 +102,7 @@ as $$
 $$;
 
 -- The number of the lock that a worker holds while it listens on its channel.
+-- granted to: worker
 create or replace function tenure.offer_lock(p_channel text) returns bigint
 language sql immutable parallel safe
 as $$ select hashtextextended(p_channel, 0) $$;

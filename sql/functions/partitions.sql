@@ -7,6 +7,7 @@
 -- one order before it changes anything, and waits for each at most a tenth of deadlock_timeout. If one is
 -- not free, it changes nothing and returns gave_way: call again later, in a new transaction. Services do one
 -- table per transaction, so that no lock is held while another is awaited. The one function with dynamic SQL.
+-- granted to: admin, operator
 create or replace function tenure.partition_upkeep(p_table text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -238,6 +239,7 @@ end
 $$;
 
 -- The partitions of a table with their bounds in time, read from the catalogue.
+-- granted to: all
 create or replace function tenure.partition_list(p_table text)
 returns table (name text, lower_at timestamptz, upper_at timestamptz, total bigint)
 language sql stable security definer

@@ -7,6 +7,7 @@
 -- function turns an error into a value.
 
 -- Every code with its SQLSTATE.
+-- granted to: all
 create or replace function tenure.refusal_codes() returns table (code text, sqlstate text)
 language sql immutable parallel safe
 as $$
@@ -43,6 +44,7 @@ as $$
 $$;
 
 -- Raises the refusal. Never returns.
+-- granted to: all
 create or replace function tenure.refuse(p_code text, p_what text, p_why text, p_next text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -62,6 +64,7 @@ as $$ select c.code from tenure.refusal_codes() c where c.sqlstate = p_sqlstate 
 
 -- Turns a caught error into the refusal value. An error that is not a refusal is raised again: it is a fault
 -- of Tenure, not of the caller.
+-- granted to: all
 create or replace function tenure.refusal(p_sqlstate text, p_what text, p_why text, p_next text) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -42,6 +42,7 @@ $$;
 -- waited for. Refuses with request_under_way when another transaction has the lock, and with
 -- request_key_reused when the key was used for another request. A null answer was not kept, or was given to
 -- an API key with other rights.
+-- granted to: server
 create or replace function tenure.request_begin(p_key text, p_asked jsonb)
 returns table (status integer, answer text, answered_at timestamptz)
 language plpgsql security definer
@@ -90,6 +91,7 @@ $$;
 
 -- Keeps the answer to the request that the transaction began for retention.requests_hours. An answer that is
 -- null or longer than answer_bytes_max is not kept, only the fact that the request was done.
+-- granted to: server
 create or replace function tenure.request_end(
   p_key text, p_asked jsonb, p_status integer, p_answer text default null) returns void
 language plpgsql security definer
@@ -114,6 +116,7 @@ end
 $$;
 
 -- Removes expired answers, at most p_limit a call. Returns how many.
+-- granted to: admin, operator
 create or replace function tenure.request_sweep(p_limit integer default 1000) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

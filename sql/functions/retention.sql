@@ -4,6 +4,7 @@
 -- Walks through the jobs in the order of their ids, at most p_limit rows a call, and cleans those past
 -- their retention. It stops at the shortest retention, and starts again from the front once in
 -- sweep_pass_seconds for the jobs it had to leave. A tenant whose gate is closed is skipped.
+-- granted to: admin, operator
 create or replace function tenure.job_sweep(p_limit integer default 1000) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 
 -- Records a completed run of a service by a process. Rows of processes whose last run was a day ago are
 -- removed; the row of this process stays, so the last run of a service is known however long ago it was.
+-- granted to: server
 create or replace function tenure.service_beat(
   p_service text, p_instance uuid, p_version text, p_zones text default null) returns void
 language plpgsql security definer
@@ -32,6 +33,7 @@ $$;
 
 -- Every service with its last run, whether a process runs it now, and the effect if none does. A service
 -- counts as running if it completed a run within silent_seconds, many times the pause between two runs.
+-- granted to: all
 create or replace function tenure.service_list()
 returns table (service text, is_running boolean, last_run_at timestamptz, instances bigint, versions text[],
   zones text[], effect text)

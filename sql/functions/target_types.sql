@@ -96,6 +96,7 @@ $$;
 
 -- Registers or changes a target type: {"case_rule": "exact" or "lower", "note"}. Answers the type, or the
 -- change that waits for a second admin.
+-- granted to: admin
 create or replace function tenure.target_type_set(p_name text, p_spec jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -207,6 +208,7 @@ $$;
 
 -- Removes a target type: its references are compared exactly from then on. Answers the change if it waits
 -- for a second admin.
+-- granted to: admin
 create or replace function tenure.target_type_delete(p_name text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -221,6 +223,7 @@ end
 $$;
 
 -- The registered target types of the tenant, by name.
+-- granted to: all
 create or replace function tenure.target_type_list()
 returns table (name text, case_rule text, note text, updated_at timestamptz, updated_by text)
 language plpgsql stable security definer

@@ -2,6 +2,7 @@
 
 -- The caller's own tenant; all tenants for a trusted login or a caller that acts for every tenant. In the
 -- order in which they were made: those after the tenant p_after, at most p_limit of them (null: all).
+-- granted to: all
 create or replace function tenure.tenant_list(p_limit integer default null, p_after text default null)
 returns table (name text, created_at timestamptz, created_by text)
 language plpgsql stable security definer
@@ -31,6 +32,7 @@ $$;
 
 -- True when the login is a member of the role (superusers are members of every role) or, where a server acts
 -- for a key, when the key has the role.
+-- granted to: all
 create or replace function tenure.acts_as(p_role text) returns boolean
 language plpgsql stable
 as $$
@@ -48,6 +50,7 @@ end
 $$;
 
 -- Makes a tenant. Refused for all but the trusted server and superusers: others act within their own tenant.
+-- granted to: admin
 create or replace function tenure.tenant_create(p_name text, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -118,6 +121,7 @@ $$;
 -- only within the own tenant: logins that work there already, or nowhere. With p_executors null the login
 -- may claim for any executor (but enqueue, by the worker role alone, for none); p_kinds null means every
 -- kind.
+-- granted to: admin
 create or replace function tenure.login_bind(
   p_login text, p_tenant text default null, p_principal text default null, p_executors text[] default null,
   p_kinds text[] default null, p_payload_access text default 'safe')
@@ -199,6 +203,7 @@ end
 $$;
 
 -- Removes the binding of a login. Without a binding for '*' an unbound login is refused.
+-- granted to: admin
 create or replace function tenure.login_unbind(p_login text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 -- Timeout policies: the limits of executions and steps by SLA class and action class.
 
 -- The limits that hold for the tenant, for every pair of classes; origin: the tenant's own, or the default.
+-- granted to: all
 create or replace function tenure.timeout_policy_list()
 returns table (
   sla_class text, action_class text, execution_timeout_ms integer, step_timeout_ms integer, lease_ms integer,
@@ -22,6 +23,7 @@ end
 $$;
 
 -- Sets the limits of an SLA class and an action class in this tenant. Fields that p_spec leaves out stay.
+-- granted to: admin
 create or replace function tenure.timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb)
 returns jsonb
 language plpgsql security definer

@@ -26,6 +26,7 @@ $$;
 -- another server is making one. Leaves without their checkpoint cannot be committed: the same transaction
 -- must end with tenure.anchor_add. rewritten has the executions whose head does not follow from what earlier
 -- checkpoints cover; they become leaves all the same.
+-- granted to: server
 create or replace function tenure.anchor_begin(p_key_id text)
 returns table (number bigint, at timestamptz, signed text, rewritten jsonb)
 language plpgsql security definer
@@ -120,6 +121,7 @@ $$;
 -- Adds the checkpoint that tenure.anchor_begin began in this transaction, with its signature. Every tenant
 -- that has executions gets an event evidence.anchored for its subscriptions, even without a leaf of its own:
 -- otherwise the series that its receivers keep would have gaps.
+-- granted to: server
 create or replace function tenure.anchor_add(
   p_number bigint, p_at timestamptz, p_key_id text, p_signature bytea) returns jsonb
 language plpgsql security definer

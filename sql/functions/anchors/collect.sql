@@ -114,6 +114,7 @@ $$;
 -- Finds executions whose chain has grown since they were last covered, in bounded pages and without a write
 -- in the transactions of steps. The answer says whether more is left and whether a checkpoint is due. Its
 -- state is off when checkpoints are turned off, and busy while another server holds tenure.anchor_log.
+-- granted to: server
 create or replace function tenure.anchor_collect(p_rows_max integer default 1000) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -29,6 +29,7 @@ $$;
 
 -- The proof that a checkpoint covers the chain of an execution, archived or not. Refuses with anchor_unknown
 -- if no checkpoint does, or not that of p_number.
+-- granted to: all
 create or replace function tenure.anchor_proof(p_execution_id uuid, p_number bigint default null)
 returns jsonb
 language plpgsql stable security definer

@@ -2,6 +2,7 @@
 
 -- Records the last checkpoint that a sink has, or the error that kept it from getting further. Deletes sinks
 -- that no server has tried to write to for anchor_sink_days.
+-- granted to: server
 create or replace function tenure.anchor_published(p_sink text, p_number bigint, p_error text default null)
 returns void
 language plpgsql security definer

@@ -43,6 +43,7 @@ $$;
 
 -- Checkpoints after a number, oldest first; with p_newest the last ones, in the same order. p_heads adds the
 -- chain heads of the caller's tenant, or of all tenants if the caller acts for every tenant.
+-- granted to: all
 create or replace function tenure.anchor_list(
   p_after bigint default 0, p_limit integer default 100, p_heads boolean default false,
   p_newest boolean default false) returns table (checkpoint jsonb)
@@ -81,6 +82,7 @@ end
 $$;
 
 -- One checkpoint, with the chain heads of the caller's tenant that it covers.
+-- granted to: all
 create or replace function tenure.anchor_show(p_number bigint) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -102,6 +104,7 @@ $$;
 -- The status of checkpoints: the newest one, the number of executions of the caller's tenant that wait for
 -- the next, where the key is that signs, and how far each sink has come. Only operators, admins and trusted
 -- callers see the paths and errors of sinks.
+-- granted to: all
 create or replace function tenure.anchor_status() returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 
 -- Removes the leaves of checkpoints older than retention.anchor_leaves_days, of at most p_limit checkpoints
 -- per call, and returns their number. The checkpoints stay, and archived executions keep their proofs.
+-- granted to: server
 create or replace function tenure.anchor_sweep(p_limit integer default 100) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

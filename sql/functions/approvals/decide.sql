@@ -3,6 +3,7 @@
 
 -- Decides about a plan, or a step of one. The decision names the hash of the plan that the approver saw; it
 -- counts for no other plan. Refuses when the caller may not decide, or the approval is not pending any more.
+-- granted to: approver
 create or replace function tenure.approval_decide(
   p_approval_id uuid, p_decision text, p_plan_hash text, p_comment text default null,
   p_on_behalf_of text default null) returns jsonb

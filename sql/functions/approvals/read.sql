@@ -3,6 +3,7 @@
 -- Approvals of the tenant in one of the states p_state, oldest first. 'any', or null, stands for every state.
 -- Where 'pending' is named, pending ones are listed only while they can be decided. p_after and p_after_id:
 -- created_at and approval_id of the last one of the previous page.
+-- granted to: all
 create or replace function tenure.approval_list(
   p_execution_id uuid default null, p_state text[] default '{pending}', p_limit integer default 100,
   p_after timestamptz default null, p_after_id uuid default null)
@@ -52,6 +53,7 @@ $$;
 
 -- One approval with what an approver needs: its purpose, the plan, the roles that are missing, and the votes
 -- so far.
+-- granted to: all
 create or replace function tenure.approval_show(p_approval_id uuid) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -96,6 +98,7 @@ end
 $$;
 
 -- The votes of an approval, oldest first.
+-- granted to: all
 create or replace function tenure.approval_votes_of(p_approval_id uuid)
 returns table (
   principal text, decision text, comment text, plan_hash text, auth_method text, auth_makers text[],

@@ -86,6 +86,7 @@ $$;
 
 -- Sets a rule, or replaces the one of this name. Answers the rule, or the change that waits for a second
 -- admin (governance.changes.need_approval).
+-- granted to: admin
 create or replace function tenure.approval_rule_set(p_name text, p_spec jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -178,6 +179,7 @@ end
 $$;
 
 -- Removes a rule. Answers the change if it waits for a second admin.
+-- granted to: admin
 create or replace function tenure.approval_rule_delete(p_name text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -192,6 +194,7 @@ end
 $$;
 
 -- The rules of the tenant in the order in which they are tried, without the built-in one.
+-- granted to: all
 create or replace function tenure.approval_rule_list()
 returns table (
   name text, "position" integer, action_classes text[], actions text[], kinds text[], executors text[],

@@ -4,6 +4,7 @@
 -- Executions that ended more than retention.executions_days ago, rejected ones included. A partially failed
 -- one is left out until it is closed or retried, and one whose last chain head no checkpoint covers until the
 -- next checkpoint.
+-- granted to: server
 create or replace function tenure.execution_archive_due(p_limit integer default 10)
 returns table (tenant text, execution_id uuid)
 language plpgsql stable security definer
@@ -37,6 +38,7 @@ $$;
 -- Stores the evidence of an execution and deletes its rows, in one transaction. Refuses with busy_try_again
 -- while another transaction holds the execution, and with state_conflict if it is too early or the evidence
 -- is not of its present chain head.
+-- granted to: server
 create or replace function tenure.execution_archive(p_execution_id uuid, p_evidence text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -107,6 +109,7 @@ end
 $$;
 
 -- The evidence of an archived execution.
+-- granted to: all
 create or replace function tenure.execution_archive_show(p_execution_id uuid) returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

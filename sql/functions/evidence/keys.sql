@@ -32,6 +32,7 @@ $$;
 -- Adds a key pair; the newest signs. With p_first it is added only if no key signs yet, and the answer has
 -- the key that signs. Refuses while a key outside signs: the servers that have it would remove this one when
 -- they start.
+-- granted to: server
 create or replace function tenure.evidence_key_add(
   p_key_id text, p_public_key bytea, p_secret_key bytea, p_first boolean default false) returns jsonb
 language plpgsql security definer
@@ -80,6 +81,7 @@ $$;
 -- Registers the public half of a key whose secret half is outside the database, and removes all secret halves
 -- from the database: from then on only a server that has the key outside can sign. Refuses a key whose secret
 -- half was in the database before.
+-- granted to: server
 create or replace function tenure.evidence_key_register(p_key_id text, p_public_key bytea) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -111,6 +113,7 @@ $$;
 
 -- The key that signs now, with its secret half; only for servers. Refuses with evidence_key_missing if no key
 -- signs or its secret half is outside.
+-- granted to: server
 create or replace function tenure.evidence_key_current()
 returns table (key_id text, public_key bytea, secret_key bytea)
 language plpgsql stable security definer
@@ -139,6 +142,7 @@ end
 $$;
 
 -- Public keys, newest first. kept says where the secret half is: database, outside, or removed.
+-- granted to: all
 create or replace function tenure.evidence_key_list()
 returns table (
   key_id text, public_key bytea, created_at timestamptz, created_by text, signs boolean, kept text)

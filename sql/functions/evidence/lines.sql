@@ -154,6 +154,7 @@ $$;
 
 -- The lines of the evidence of one execution, unsigned, in order. Times are in UTC, whatever the time zone of
 -- the session.
+-- granted to: all
 create or replace function tenure.execution_evidence(p_execution_id uuid)
 returns table (n integer, line text)
 language plpgsql stable security definer

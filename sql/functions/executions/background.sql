@@ -2,6 +2,7 @@
 
 -- Moves an immediate execution to the background when its caller no longer waits for it, and records that in
 -- its chain. Changes nothing for one that has ended or is in the background already.
+-- granted to: admin, operator, requester
 create or replace function tenure.execution_background(p_execution_id uuid) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

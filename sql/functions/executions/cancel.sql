@@ -3,6 +3,7 @@
 -- Cancels an execution. Steps that have not started never do; running ones are asked to stop, and the
 -- execution is cancelled when the last of them has ended. Cancelling twice is not an error; an execution with
 -- another end is refused with state_conflict.
+-- granted to: admin, operator
 create or replace function tenure.execution_cancel(
   p_execution_id uuid, p_reason text, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
@@ -44,6 +45,7 @@ end
 $$;
 
 -- Cancels an execution before it starts, for its requester; any other caller is refused with not_permitted.
+-- granted to: admin, operator, requester
 create or replace function tenure.execution_withdraw(p_execution_id uuid, p_reason text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 
 -- Gives up retrying a partially failed execution and frees its key. Closing twice is not an error; another
 -- execution may have the key by then, and the answer names it in key_held_by.
+-- granted to: admin, operator
 create or replace function tenure.execution_close(p_execution_id uuid, p_reason text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

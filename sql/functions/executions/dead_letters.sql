@@ -2,6 +2,7 @@
 
 -- Executions that failed within the last p_days days, newest first. p_before and p_before_id: failed_at and
 -- execution_id of the last one of the previous page.
+-- granted to: all
 create or replace function tenure.execution_dead_letter_list(
   p_days integer default 7, p_triage_status text[] default null, p_limit integer default 50,
   p_before timestamptz default null, p_before_id uuid default null)
@@ -47,6 +48,7 @@ as $$
 $$;
 
 -- One dead letter. Its plan is null if it has a restricted payload that the caller may not read.
+-- granted to: all
 create or replace function tenure.execution_dead_letter_show(p_execution_id uuid) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -72,6 +74,7 @@ $$;
 -- Sets the triage status of a dead letter; without a note the earlier note stays. Refuses the letter of an
 -- execution that was retried, and closing the letter of a partially failed execution that still holds its
 -- idempotency key.
+-- granted to: admin, operator
 create or replace function tenure.execution_dead_letter_triage(
   p_execution_id uuid, p_status text, p_note text default null) returns jsonb
 language plpgsql security definer

@@ -2,6 +2,7 @@
 
 -- Keeps approved executions of the tenant from starting until the freeze is lifted or its time is over.
 -- Running ones go on. A freeze replaces the one before it.
+-- granted to: admin, operator
 create or replace function tenure.execution_freeze(p_reason text, p_until timestamptz default null)
 returns jsonb
 language plpgsql security definer
@@ -38,6 +39,7 @@ $$;
 
 -- Lifts the freeze of the tenant and makes the executions parked by it due. was_frozen in the answer says
 -- whether a freeze was in force.
+-- granted to: admin, operator
 create or replace function tenure.execution_unfreeze(p_reason text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

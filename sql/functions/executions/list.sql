@@ -2,6 +2,7 @@
 
 -- Executions of the tenant, newest first, in one of the states p_state. p_target: type:ref or
 -- type:ref:action, as in a lock. p_before: the id of the last execution of the previous page.
+-- granted to: all
 create or replace function tenure.execution_list(
   p_state text[] default null, p_requested_by text default null, p_target text default null,
   p_before uuid default null, p_limit integer default 50)

@@ -37,6 +37,7 @@ $$;
 
 -- The frozen text of a plan. Refuses with not_permitted if a payload is restricted and the caller may not
 -- read it.
+-- granted to: all
 create or replace function tenure.execution_plan(p_execution_id uuid) returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -64,6 +65,7 @@ end
 $$;
 
 -- The difference between the plans of two executions. The caller must be allowed to read both.
+-- granted to: all
 create or replace function tenure.execution_difference(p_execution_id uuid, p_other_id uuid) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

@@ -3,6 +3,7 @@
 -- What would happen if the caller submitted this plan now, perhaps on behalf of another: approval, windows,
 -- locks and warnings. Refuses what a submission would be refused for, except a missing runbook, which is
 -- reported. Writes nothing.
+-- granted to: all
 create or replace function tenure.execution_preview(p_plan text, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql stable security definer

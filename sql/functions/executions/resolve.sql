@@ -3,6 +3,7 @@
 -- Records an operator's verdict about a step in the state unknown: it succeeded, it failed, or it may run
 -- once more. Refuses with busy_try_again while another transaction has locked a target of the step or of one
 -- that follows it.
+-- granted to: admin, operator
 create or replace function tenure.execution_resolve(
   p_execution_id uuid, p_step_id text, p_verdict text, p_reason text, p_result jsonb default null,
   p_on_behalf_of text default null) returns jsonb

@@ -3,6 +3,7 @@
 -- Runs the plan of an execution that failed, failed partially or was cancelled once more, as a new execution
 -- with approvals of its own. 'resume' carries over the steps that succeeded; 'restart' begins anew. The new
 -- execution takes over the key; when another one has it meanwhile, the retry is refused with key_taken.
+-- granted to: admin, operator, requester
 create or replace function tenure.execution_retry(
   p_execution_id uuid, p_mode text default 'resume', p_reason text default null,
   p_on_behalf_of text default null) returns jsonb

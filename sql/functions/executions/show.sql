@@ -82,6 +82,7 @@ end
 $$;
 
 -- Everything about one execution except the text of its plan and its timeline.
+-- granted to: all
 create or replace function tenure.execution_show(p_execution_id uuid) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -141,6 +142,7 @@ $$;
 
 -- Which of these executions are settled (tenure.is_settled). Executions of other tenants are left out, unless
 -- the caller acts for every tenant.
+-- granted to: all
 create or replace function tenure.execution_ended(p_execution_ids uuid[])
 returns table (execution_id uuid, state text)
 language plpgsql stable security definer

@@ -2,6 +2,7 @@
 
 -- Steps of an execution in the order of the plan, in one of the states p_state, each with the state of its
 -- job. waiting_place: the place of a blocked step in the queue for its lock, from 1.
+-- granted to: all
 create or replace function tenure.step_list(p_execution_id uuid, p_state text[] default null)
 returns table (
   step_number integer, step_id text, state text, action text, action_class text, target_type text,

@@ -6,6 +6,7 @@
 -- none. The canonical text is stored and hashed. The same key with the same plan answers the same execution;
 -- with another plan it is refused with plan_differs. p_supersedes: an execution of the same purpose that has
 -- not started and that this one replaces.
+-- granted to: admin, operator, requester
 create or replace function tenure.execution_submit(
   p_plan         text,
   p_key          text default null,

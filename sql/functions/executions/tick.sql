@@ -120,6 +120,7 @@ $$;
 
 -- One round over follow-ups of steps and locks, expired locks and due executions, at most p_limit of each.
 -- Returns the counts. An error in one of them becomes a warning; it does not keep the others waiting.
+-- granted to: admin, operator
 create or replace function tenure.execution_tick(p_limit integer default 100) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 
 -- The events of one execution's chain, oldest first, without the record that only evidence needs. p_after:
 -- the seq of the last event of the previous page.
+-- granted to: all
 create or replace function tenure.execution_timeline(
   p_execution_id uuid, p_after integer default 0, p_limit integer default 1000)
 returns table (seq integer, at timestamptz, kind text, actor text, step_id text, data jsonb, hash text)

@@ -3,6 +3,7 @@
 -- Cancels a waiting job at once. For a held job the request is recorded: the worker learns of it at its next
 -- heartbeat and acknowledges it; if the run fails or the lease expires first, the job is cancelled and never
 -- retried. p_mode 'force' takes the job from its holder at once. Cancelling twice is not an error.
+-- granted to: admin, operator
 create or replace function tenure.job_cancel(
   p_job_id uuid, p_reason text, p_mode text default 'cooperative', p_on_behalf_of text default null)
 returns jsonb

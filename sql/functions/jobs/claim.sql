@@ -3,6 +3,7 @@
 
 -- Claims up to p_limit jobs: a turn without ends, see tenure.job_turn. A claim by hand does not check the
 -- gate of the worker loop.
+-- granted to: worker
 create or replace function tenure.job_claim_many(
   p_worker        text,
   p_executor      text        default null,
@@ -66,6 +67,7 @@ end
 $$;
 
 -- Claims one job, for people at a prompt and for shell scripts; {"job": null} when there is none.
+-- granted to: worker
 create or replace function tenure.job_claim(
   p_worker text, p_executor text default null, p_kinds text[] default null,
   p_lease_seconds integer default null, p_mode text default 'leased', p_affinity_key text default null,
@@ -93,6 +95,7 @@ $$;
 
 -- The jobs a token holds now, in the form of a claim: a worker uses it to find a claim whose answer it did
 -- not receive.
+-- granted to: worker
 create or replace function tenure.job_held(p_token uuid)
 returns table (
   job_id uuid, token uuid, lane integer, rank smallint, due timestamptz, kind text, executor text, state text,

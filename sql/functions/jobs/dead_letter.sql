@@ -1,6 +1,7 @@
 -- Moving a waiting job to the dead letters by hand.
 
 -- Moves a waiting job to the dead letters; refuses with state_conflict in any other state.
+-- granted to: admin, operator
 create or replace function tenure.job_dead_letter(
   p_job_id uuid, p_reason text, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer

@@ -9,6 +9,7 @@
 --                    the row is untouched: the worker must drop that result, another attempt owns it
 --   'result_too_large', 'cancel_not_requested', 'not_started', 'outcome_unknown', 'delay_out_of_range'
 --                    what is wrong with the row
+-- granted to: worker
 create or replace function tenure.job_end_many(
   p_job_ids        uuid[],
   p_tokens         uuid[],

@@ -56,6 +56,7 @@ end
 $$;
 
 -- Ends a run as succeeded, or refuses.
+-- granted to: worker
 create or replace function tenure.job_complete(
   p_job_id uuid, p_token uuid, p_result jsonb default null, p_result_ref text default null) returns jsonb
 language sql security definer
@@ -64,6 +65,7 @@ as $$ select tenure.job_end_one(p_job_id, p_token, 'succeeded', p_result, p_resu
 
 -- Ends a run as failed, or refuses. p_permanence: 'transient' retries while attempts are left; 'permanent'
 -- gives up at once. p_retry_seconds replaces the backoff.
+-- granted to: worker
 create or replace function tenure.job_fail(
   p_job_id uuid, p_token uuid, p_message text, p_permanence text default 'transient',
   p_code text default null, p_class text default null, p_retry_seconds integer default null) returns jsonb
@@ -80,18 +82,21 @@ as $$
 $$;
 
 -- Puts a started job aside for p_seconds, or refuses.
+-- granted to: worker
 create or replace function tenure.job_snooze(p_job_id uuid, p_token uuid, p_seconds integer) returns jsonb
 language sql security definer
 set search_path = pg_catalog, pg_temp
 as $$ select tenure.job_end_one(p_job_id, p_token, 'snoozed', p_delay_seconds => p_seconds) $$;
 
 -- Gives a job back without finishing it, or refuses.
+-- granted to: worker
 create or replace function tenure.job_release(p_job_id uuid, p_token uuid) returns jsonb
 language sql security definer
 set search_path = pg_catalog, pg_temp
 as $$ select tenure.job_end_one(p_job_id, p_token, 'released') $$;
 
 -- Ends a run as cancelled, or refuses when no cancel was requested.
+-- granted to: worker
 create or replace function tenure.job_acknowledge_cancel(p_job_id uuid, p_token uuid) returns jsonb
 language sql security definer
 set search_path = pg_catalog, pg_temp

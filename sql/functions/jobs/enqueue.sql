@@ -4,6 +4,7 @@
 -- Arrays run parallel; one left out is null for every job. A due time in the past counts as now, so that it
 -- cannot be used to jump the queue. A key that an unfinished job of the same tenant and kind has returns that
 -- job with duplicate = true.
+-- granted to: admin, operator, producer, worker
 create or replace function tenure.job_enqueue_many(
   p_kinds            text[],
   p_payloads         json[]        default null,
@@ -128,6 +129,7 @@ as $$ select case when cardinality(p_array) = 0 then '[]' else array_dims(p_arra
 -- enqueue one job at a time use it, so it is the shortest call. p_alone: the transaction ends with this call.
 -- Then an idle worker that offers a place gets the job, held and started when the transaction commits; the
 -- lease runs from this call on.
+-- granted to: admin, operator, producer, worker
 create or replace function tenure.job_enqueue_plain(
   p_kind text, p_payload json, p_key text, p_alone boolean default false,
   out job_id uuid, out duplicate boolean, out state text)
@@ -165,6 +167,7 @@ $$;
 
 -- Enqueues one job with any of its fields, or refuses; returns the job. For programs that enqueue one job at
 -- a time and for people at a prompt.
+-- granted to: admin, operator, producer, worker
 create or replace function tenure.job_enqueue(
   p_kind text, p_payload jsonb default '{}', p_key text default null, p_executor text default null,
   p_priority text default 'normal', p_due timestamptz default null, p_deadline timestamptz default null,

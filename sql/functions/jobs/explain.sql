@@ -1,6 +1,7 @@
 -- Why a job is not running.
 
 -- The state of a job and every reason why it is not running, each with what to do about it.
+-- granted to: all
 create or replace function tenure.job_explain(p_job_id uuid) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 
 -- Starts jobs of a buffer. A handler may run only after 'started' or 'already_started'. 'deadline_passed'
 -- went to the dead letters; with 'stale_lease' and 'lease_expired' the caller no longer holds the job.
+-- granted to: worker
 create or replace function tenure.job_start_many(p_job_ids uuid[], p_tokens uuid[])
 returns table (job_id uuid, status text, started_at timestamptz, run_until timestamptz)
 language plpgsql security definer
@@ -131,6 +132,7 @@ $$;
 -- Renews every lease named by the tokens, in one statement. Status of each job: 'ok', 'cancel' (a cancel
 -- was requested: stop and acknowledge it), or 'lost' (stop at once: another attempt may own the job). A
 -- lease that has expired is never revived.
+-- granted to: worker
 create or replace function tenure.job_heartbeat_many(
   p_job_ids uuid[], p_tokens uuid[], p_lease_seconds integer default null)
 returns table (job_id uuid, status text, leased_until timestamptz, cancel_reason text)
@@ -210,6 +212,7 @@ end
 $$;
 
 -- Records the progress of a held job; the first progress of a leased job starts it.
+-- granted to: worker
 create or replace function tenure.job_progress(p_job_id uuid, p_token uuid, p_progress jsonb default '{}')
 returns jsonb
 language plpgsql security definer
@@ -272,6 +275,7 @@ as $$
 $$;
 
 -- Starts one job; refuses when the token does not hold it.
+-- granted to: worker
 create or replace function tenure.job_start(p_job_id uuid, p_token uuid) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -291,6 +295,7 @@ end
 $$;
 
 -- Renews the lease of one job; refuses with stale_lease when it is lost.
+-- granted to: worker
 create or replace function tenure.job_heartbeat(
   p_job_id uuid, p_token uuid, p_lease_seconds integer default null) returns jsonb
 language plpgsql security definer

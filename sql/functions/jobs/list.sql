@@ -2,6 +2,7 @@
 
 -- Jobs, newest first. p_state: in one of these states. p_before: the id of the last job of the previous page.
 -- p_created_after is inclusive, p_created_before exclusive. p_error_code: the error code of the last run.
+-- granted to: all
 create or replace function tenure.job_list(
   p_state text[] default null, p_kind text default null, p_executor text default null,
   p_correlation_id text default null, p_before uuid default null, p_limit integer default 50,
@@ -88,6 +89,7 @@ $$;
 
 -- Which of these jobs have ended, that is, are in a state that only an operator or retention changes. Jobs of
 -- other tenants are left out, unless the caller acts for every tenant.
+-- granted to: all
 create or replace function tenure.job_ended(p_job_ids uuid[]) returns uuid[]
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 
 -- The number of jobs of these lanes that can be claimed now, counted no further than p_limit: that many
 -- waiters are worth waking.
+-- granted to: worker
 create or replace function tenure.lane_ready(p_lanes integer[], p_limit integer default 1000) returns integer
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -24,6 +25,7 @@ $$;
 -- Records that an idle worker listens for these kinds for p_seconds, and returns the lanes to listen for:
 -- enqueue notifies on the channel tenure_lane only while a worker is parked. The worker commits its park,
 -- claims once more, and only then waits; polling covers the rest.
+-- granted to: worker
 create or replace function tenure.worker_park(
   p_executor text default null, p_kinds text[] default null, p_seconds integer default 60) returns integer[]
 language plpgsql security definer

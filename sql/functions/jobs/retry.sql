@@ -2,6 +2,7 @@
 
 -- Runs a waiting job now (its state stays, its due time becomes now), or gives a failed job a fresh set of
 -- attempts. Refuses with key_taken when another unfinished job has taken the key of a failed job meanwhile.
+-- granted to: admin, operator
 create or replace function tenure.job_retry(
   p_job_id uuid, p_reason text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer

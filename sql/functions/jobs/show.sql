@@ -1,6 +1,7 @@
 -- Reading one job: its payload, its lease, and the whole of it.
 
 -- True when the caller may see a payload of this classification.
+-- granted to: all
 create or replace function tenure.may_see(p_classification text) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -12,6 +13,7 @@ $$;
 
 -- The payload of a job, or null for a restricted one that the caller may not see. The read views get every
 -- payload through this function.
+-- granted to: all
 create or replace function tenure.job_payload(p_job_id uuid) returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -37,6 +39,7 @@ as $$
 $$;
 
 -- Everything about one job, as one object.
+-- granted to: all
 create or replace function tenure.job_show(p_job_id uuid) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -124,6 +127,7 @@ end
 $$;
 
 -- The holder of a job, for the read views. Never returns the token, which is the proof of holding.
+-- granted to: all
 create or replace function tenure.job_lease(p_job_id uuid)
 returns table (owner text, leased_at timestamptz, until timestamptz)
 language sql stable security definer

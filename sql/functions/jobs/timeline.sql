@@ -2,6 +2,7 @@
 
 -- One row per transition of a job, oldest first, with actor and reason: from the job, its runs, its present
 -- lease and its events.
+-- granted to: all
 create or replace function tenure.job_timeline(p_job_id uuid)
 returns table (
   at timestamptz, state text, verb text, run integer, attempt integer, actor text, worker text, detail text)

@@ -8,6 +8,8 @@
 -- The three lines of the handler are the same in each: plpgsql shows the parts of an error only within the
 -- handler that caught it, so no function could do this for all of them.
 
+-- Like tenure.job_enqueue, but returns a refusal instead of raising it.
+-- granted to: admin, operator, producer, worker
 create or replace function tenure.try_job_enqueue(
   p_kind text, p_payload jsonb default '{}', p_key text default null, p_executor text default null,
   p_priority text default 'normal', p_due timestamptz default null, p_deadline timestamptz default null,
@@ -34,6 +36,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_claim, but returns a refusal instead of raising it.
+-- granted to: worker
 create or replace function tenure.try_job_claim(
   p_worker text, p_executor text default null, p_kinds text[] default null,
   p_lease_seconds integer default null, p_mode text default 'leased', p_affinity_key text default null,
@@ -53,6 +57,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_start, but returns a refusal instead of raising it.
+-- granted to: worker
 create or replace function tenure.try_job_start(p_job_id uuid, p_token uuid) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -67,6 +73,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_progress, but returns a refusal instead of raising it.
+-- granted to: worker
 create or replace function tenure.try_job_progress(
   p_job_id uuid, p_token uuid, p_progress jsonb default '{}')
 returns jsonb
@@ -83,6 +91,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_heartbeat, but returns a refusal instead of raising it.
+-- granted to: worker
 create or replace function tenure.try_job_heartbeat(
   p_job_id uuid, p_token uuid, p_lease_seconds integer default null)
 returns jsonb
@@ -99,6 +109,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_complete, but returns a refusal instead of raising it.
+-- granted to: worker
 create or replace function tenure.try_job_complete(
   p_job_id uuid, p_token uuid, p_result jsonb default null, p_result_ref text default null)
 returns jsonb
@@ -115,6 +127,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_fail, but returns a refusal instead of raising it.
+-- granted to: worker
 create or replace function tenure.try_job_fail(
   p_job_id uuid, p_token uuid, p_message text, p_permanence text default 'transient',
   p_code text default null, p_class text default null, p_retry_seconds integer default null)
@@ -132,6 +146,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_cancel, but returns a refusal instead of raising it.
+-- granted to: admin, operator
 create or replace function tenure.try_job_cancel(
   p_job_id uuid, p_reason text, p_mode text default 'cooperative', p_on_behalf_of text default null)
 returns jsonb
@@ -148,6 +164,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_dead_letter, but returns a refusal instead of raising it.
+-- granted to: admin, operator
 create or replace function tenure.try_job_dead_letter(
   p_job_id uuid, p_reason text, p_on_behalf_of text default null)
 returns jsonb
@@ -164,6 +182,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.job_sweep, but returns a refusal instead of raising it.
+-- granted to: admin, operator
 create or replace function tenure.try_job_sweep(p_limit integer default 1000) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -178,6 +198,8 @@ exception when sqlstate 'TN000' then
 end
 $$;
 
+-- Like tenure.executor_beat, but returns a refusal instead of raising it.
+-- granted to: worker
 create or replace function tenure.try_executor_beat(
   p_name text, p_executor text, p_status text default 'ok', p_current_job_id uuid default null,
   p_metadata jsonb default '{}', p_instance uuid default null)

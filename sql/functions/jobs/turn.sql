@@ -25,6 +25,7 @@
 --   are left for a claim without it; a caller that uses it must look at the whole lane every now and then.
 -- p_priority_min: jobs below this priority are not taken.
 -- p_gated: check the gate of the worker loop too.
+-- granted to: worker
 create or replace function tenure.job_turn(
   p_job_ids uuid[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_result_refs text[],
   p_error_codes text[], p_error_classes text[], p_error_messages text[], p_delay_seconds integer[],

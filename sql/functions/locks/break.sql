@@ -3,6 +3,7 @@
 -- Takes a lock from its holder and hands the target over. The job of a running step is taken from its worker
 -- first; if it is then unknown how far it came, the step waits for a verdict. Refuses when the lock changed
 -- hands meanwhile.
+-- granted to: admin, operator
 create or replace function tenure.lock_break(p_part text, p_reason text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 
 -- The holders of locks, oldest lock first: everywhere, at one target, or for one action at it. Counts at most
 -- 10000 waiters. The next page begins after the lock p_after_key, which was acquired at p_after.
+-- granted to: all
 create or replace function tenure.lock_list(
   p_target text default null, p_limit integer default 100, p_after timestamptz default null,
   p_after_key text default null)
@@ -45,6 +46,7 @@ $$;
 
 -- The steps that wait for a target: by priority, then in the order of their arrival. The next page begins
 -- after the step with the priority p_after_priority and the turn p_after_turn.
+-- granted to: all
 create or replace function tenure.lock_waiters(
   p_part text, p_limit integer default 100, p_after_priority integer default null,
   p_after_turn bigint default null)

@@ -84,6 +84,7 @@ $$;
 
 -- Takes locks by hand, all of them or none. The fence of each is greater than that of every earlier holder of
 -- the target: hand it to the target.
+-- granted to: operator, worker
 create or replace function tenure.lock_acquire(p_parts text[], p_seconds integer, p_reason text default null)
 returns jsonb
 language plpgsql security definer
@@ -180,6 +181,7 @@ end
 $$;
 
 -- Extends locks held by hand to p_seconds from now, all of them or none. Refuses when one of them was lost.
+-- granted to: operator, worker
 create or replace function tenure.lock_renew(p_parts text[], p_fences bigint[], p_seconds integer)
 returns jsonb
 language plpgsql security definer
@@ -232,6 +234,7 @@ end
 $$;
 
 -- Releases locks held by hand, all of them or none, and hands their targets over. Refuses when one was lost.
+-- granted to: operator, worker
 create or replace function tenure.lock_release(p_parts text[], p_fences bigint[]) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -6,6 +6,7 @@
 -- samples [tenant, kind, waited, ran] in seconds cover what happened since. Each event is in exactly one
 -- answer, once every transaction before it has ended. Without p_after, or after a pause longer than
 -- metrics_window_seconds_max, counting starts again.
+-- granted to: all
 create or replace function tenure.metrics(p_after text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

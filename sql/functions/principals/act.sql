@@ -15,6 +15,7 @@ $$;
 
 -- The id of the key with this prefix and digest of its secret, or null. tenure.act_for_key checks whether it
 -- is still valid.
+-- granted to: server
 create or replace function tenure.key_check(p_prefix text, p_digest bytea) returns uuid
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -31,6 +32,7 @@ $$;
 -- installation, which name their tenant; p_via is written on every event of the transaction. p_traceparent
 -- is the trace of the request, for the jobs that it makes; only with it does the answer name tenant and
 -- principal.
+-- granted to: server
 create or replace function tenure.act_for_key(
   p_key_id uuid, p_function text, p_tenant text, p_via text, p_traceparent text default null,
   out tenant text, out principal text)
@@ -83,6 +85,7 @@ end
 $$;
 
 -- The name of the tenant a key belongs to; null for a key of the installation, and for an unknown id.
+-- granted to: server
 create or replace function tenure.key_home(p_key_id uuid) returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -98,6 +101,7 @@ $$;
 
 -- Those of these keys that are not valid any more: revoked, expired or unknown. A server ends their streams
 -- and waits.
+-- granted to: server
 create or replace function tenure.keys_ended(p_key_ids uuid[]) returns setof uuid
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -116,6 +120,7 @@ end
 $$;
 
 -- Records that keys were used. Servers call it from time to time.
+-- granted to: server
 create or replace function tenure.keys_used(p_key_ids uuid[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

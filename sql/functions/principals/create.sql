@@ -11,6 +11,7 @@ end
 $$;
 
 -- Registers a principal: a person, an agent or a service. Refuses a name that the tenant already has.
+-- granted to: admin
 create or replace function tenure.principal_create(p_name text, p_kind text, p_email text default null)
 returns jsonb
 language plpgsql security definer
@@ -49,6 +50,7 @@ $$;
 
 -- The principals of the tenant, by name, with the number of their valid keys: those after p_after, at most
 -- p_limit of them (null: all).
+-- granted to: admin
 create or replace function tenure.principal_list(p_limit integer default null, p_after text default null)
 returns table (
   name text, kind text, email text, approver_level integer, approval_roles text[], created_at timestamptz,

@@ -7,6 +7,7 @@ as $$ select array['viewer', 'requester', 'producer', 'worker', 'operator', 'app
 
 -- Makes a key for a principal. The caller makes the secret, shows it once and does not store it; only a keyed
 -- hash of its digest is stored here. Refuses a key with more kinds or executors than the caller's own.
+-- granted to: admin
 create or replace function tenure.key_create(
   p_principal text, p_prefix text, p_digest bytea, p_roles text[], p_approver_level integer default null,
   p_executors text[] default null, p_kinds text[] default null, p_payload_access text default 'safe',
@@ -107,6 +108,7 @@ $$;
 
 -- The keys of the tenant in these states, valid ones first, then by age. Never shows a hash. With p_after_*
 -- of a key only those behind it; at most p_limit of them (null: all).
+-- granted to: admin
 create or replace function tenure.key_list(
   p_state text[] default null, p_limit integer default null, p_after_state text default null,
   p_after_at timestamptz default null, p_after_prefix text default null)
@@ -150,6 +152,7 @@ end
 $$;
 
 -- Revokes a key: it is refused from the next call on. Revoking it again changes nothing.
+-- granted to: admin
 create or replace function tenure.key_revoke(p_prefix text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

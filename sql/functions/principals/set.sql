@@ -3,6 +3,7 @@
 -- Sets the level and the roles in which a principal approves; a field left out stays as it is. With confirm
 -- the caller vouches for the principal in place of its makers so far. Refuses agents, as callers and as
 -- approvers, and a principal that confirms itself.
+-- granted to: admin
 create or replace function tenure.principal_set(p_name text, p_spec jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -6,6 +6,7 @@
 -- Locks the schedules to advance: those that are due, and those of which a run has ended that another slot
 -- may wait for. Schedules locked by another transaction are left out.
 -- Call tenure.schedule_advance in the same transaction, with what was computed from each rule.
+-- granted to: server
 create or replace function tenure.schedule_take(p_limit integer default 500)
 returns table (
   schedule_id integer, tenant text, name text, cron text, every_seconds integer, zone text,
@@ -74,6 +75,7 @@ $$;
 -- Advances schedules that were taken. p_plans has one object for each, with the fields of tenure.rule_plan.
 -- If an error occurs, each schedule is advanced alone: one that fails is marked as failing and does not stop
 -- the others.
+-- granted to: server
 create or replace function tenure.schedule_advance(p_plans jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

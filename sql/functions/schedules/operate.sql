@@ -2,6 +2,7 @@
 
 -- Pauses a schedule. A run in progress continues; each slot that comes due is skipped and keeps a row.
 -- Pausing a paused schedule keeps the first pause and its author.
+-- granted to: admin, operator
 create or replace function tenure.schedule_pause(
   p_name text, p_note text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
@@ -31,6 +32,7 @@ end
 $$;
 
 -- Resumes a schedule with its next slot. Slots skipped during the pause stay skipped; a backfill runs them.
+-- granted to: admin, operator
 create or replace function tenure.schedule_resume(p_name text, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql security definer
@@ -57,6 +59,7 @@ $$;
 
 -- Deletes a schedule. Its planned slots are given up; slots that have run keep their rows.
 -- Refuses while a run is in progress, because the end of that run would have no schedule.
+-- granted to: admin, operator
 create or replace function tenure.schedule_delete(p_name text, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql security definer

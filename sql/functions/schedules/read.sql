@@ -67,6 +67,7 @@ as $$
 $$;
 
 -- The schedules of the tenant, by name, one page at a time: p_after is the last name of the page before.
+-- granted to: all
 create or replace function tenure.schedule_list(p_limit integer default 100, p_after text default null)
 returns setof tenure.schedule_row
 language plpgsql stable security definer
@@ -81,6 +82,7 @@ end
 $$;
 
 -- One schedule. Refuses an unknown name.
+-- granted to: all
 create or replace function tenure.schedule_show(p_name text) returns setof tenure.schedule_row
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

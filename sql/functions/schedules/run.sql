@@ -15,6 +15,7 @@ $$;
 
 -- Runs a schedule now, paused or not, in a slot of its own that takes none of the rule's. The overlap policy
 -- decides whether it runs, waits or is skipped.
+-- granted to: admin, operator
 create or replace function tenure.schedule_run(p_name text, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -64,6 +65,7 @@ $$;
 -- Runs slots of the past that have not run: those without a row, and those that were skipped. By default it
 -- only shows what it would do; p_mode 'apply' does it. The n-th slot, counted from 0, is due n times
 -- p_stagger_seconds from now; where runs may not overlap, one starts after the other.
+-- granted to: admin, operator
 create or replace function tenure.schedule_backfill(
   p_name text, p_times timestamptz[], p_mode text default 'dry_run', p_stagger_seconds integer default 0,
   p_on_behalf_of text default null)

@@ -192,6 +192,7 @@ as $$
 $$;
 
 -- Creates a schedule. Refuses a name that is taken.
+-- granted to: admin, operator
 create or replace function tenure.schedule_create(
   p_name text, p_spec jsonb, p_on_behalf_of text default null) returns jsonb
 language sql security definer
@@ -199,6 +200,7 @@ set search_path = pg_catalog, pg_temp
 as $$ select tenure.schedule_write(p_name, p_spec, 'create', p_on_behalf_of) $$;
 
 -- Changes a schedule. Fields left out keep their values; a field set to null gets its default.
+-- granted to: admin, operator
 create or replace function tenure.schedule_update(
   p_name text, p_changes jsonb, p_on_behalf_of text default null) returns jsonb
 language sql security definer
@@ -207,6 +209,7 @@ as $$ select tenure.schedule_write(p_name, p_changes, 'update', p_on_behalf_of) 
 
 -- For schedules that a program declares when it starts: creates the schedule, makes it equal to p_spec, or
 -- leaves it unchanged. A pause stays.
+-- granted to: admin, operator
 create or replace function tenure.schedule_put(
   p_name text, p_spec jsonb, p_on_behalf_of text default null) returns jsonb
 language sql security definer

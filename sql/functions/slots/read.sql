@@ -50,6 +50,7 @@ $$;
 
 -- The slots of a schedule, newest first, all or those in one of the states p_state, one page at a time:
 -- p_before is the plan time that the previous page ended with.
+-- granted to: all
 create or replace function tenure.schedule_slots(
   p_name text, p_state text[] default null, p_from timestamptz default null,
   p_until timestamptz default null, p_limit integer default 100, p_before timestamptz default null)
@@ -101,6 +102,7 @@ $$;
 
 -- The slot that stands for a moment: the one with this plan time, or one that stands for it among those that
 -- no scheduler saw in time, or the last run by hand within the second that begins then. At most one row.
+-- granted to: all
 create or replace function tenure.schedule_at(p_name text, p_at timestamptz) returns setof tenure.slot_row
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

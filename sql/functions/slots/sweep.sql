@@ -2,6 +2,7 @@
 
 -- Removes slots past their retention, at most p_limit in one call, and deleted schedules that have no slots
 -- left. Planned and running slots stay, whatever their age.
+-- granted to: admin, operator
 create or replace function tenure.slot_sweep(p_limit integer default 1000) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 -- The guards of executions: how one moves, and what goes with each state.
 
 -- The legal moves of an execution.
+-- granted to: all
 create or replace function tenure.execution_moves() returns table (from_state text, to_state text)
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

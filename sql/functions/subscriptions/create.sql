@@ -55,6 +55,7 @@ $$;
 -- by job_kind, executor, actor, subject and data (contained in the event's data).
 -- A match becomes a job (p_job_kind), is sent to a webhook (p_url), or waits for a reader. p_from: now,
 -- start, or a cursor. The secret of a webhook is shown only here.
+-- granted to: admin, operator
 create or replace function tenure.subscription_create(
   p_name text, p_event_kinds text[], p_target text, p_filter jsonb default '{}', p_from text default 'now',
   p_job_kind text default null, p_executor text default null, p_priority integer default null,

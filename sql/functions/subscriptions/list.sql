@@ -1,6 +1,7 @@
 -- Listing subscriptions.
 
 -- The subscriptions of the tenant, by name, with how far behind each is. Never shows a secret.
+-- granted to: all
 create or replace function tenure.subscription_list()
 returns table (
   name text, target text, state text, event_kinds text[], filter jsonb, job_kind text, executor text,

@@ -2,6 +2,7 @@
 
 -- Pauses a subscription: its cursor stops and nothing is sent. After a resume it continues from there with
 -- the events that retention has kept. Pausing a paused subscription keeps the first pause and its author.
+-- granted to: admin, operator
 create or replace function tenure.subscription_pause(
   p_name text, p_note text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
@@ -33,6 +34,7 @@ $$;
 
 -- Resumes a paused subscription at its cursor; a failing one is tried again at once. p_from moves the cursor:
 -- now, start, or a cursor.
+-- granted to: admin, operator
 create or replace function tenure.subscription_resume(
   p_name text, p_from text default null, p_on_behalf_of text default null) returns jsonb
 language plpgsql security definer
@@ -76,6 +78,7 @@ $$;
 
 -- Gives a webhook a new secret, shown only here. For one day deliveries are signed with the old one too, so
 -- that the receiver can change over.
+-- granted to: admin, operator
 create or replace function tenure.subscription_rotate(p_name text, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql security definer
@@ -106,6 +109,7 @@ end
 $$;
 
 -- Deletes a subscription and its deliveries, also those not yet sent.
+-- granted to: admin, operator
 create or replace function tenure.subscription_delete(p_name text, p_on_behalf_of text default null)
 returns jsonb
 language plpgsql security definer

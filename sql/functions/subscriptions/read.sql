@@ -2,6 +2,7 @@
 
 -- The next events of a reader, oldest first. They are returned again until tenure.subscription_ack
 -- acknowledges them; events that do not match are passed over.
+-- granted to: admin, operator, producer, worker
 create or replace function tenure.subscription_read(p_name text, p_limit integer default 100)
 returns table (
   cursor text, at timestamptz, kind text, actor text, on_behalf_of text, subject text, job_kind text,
@@ -63,6 +64,7 @@ $$;
 
 -- Acknowledges all events of a reader up to this cursor. The cursor only moves forward; a repeated call
 -- changes nothing.
+-- granted to: admin, operator, producer, worker
 create or replace function tenure.subscription_ack(p_name text, p_cursor text) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

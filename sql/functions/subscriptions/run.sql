@@ -81,6 +81,7 @@ $$;
 -- Runs one subscription: of those with new events, the one that has waited longest. Its cursor moves in the
 -- same transaction, so each event is acted on once. After an error the cursor stays, and the subscription is
 -- tried again with a growing delay. Answers with what was done; {} if there was nothing to do.
+-- granted to: admin, operator
 create or replace function tenure.subscription_run(p_rows_max integer default 1000) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

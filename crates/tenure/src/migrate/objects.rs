@@ -52,7 +52,9 @@ pub(super) async fn apply(transaction: &Transaction<'_>) -> Result<Vec<String>, 
         }
         other => other?,
     };
-    run_file(transaction, SOURCE.grants).await?;
+    for file in SOURCE.grants {
+        run_file(transaction, file).await?;
+    }
     Ok(dropped)
 }
 

@@ -163,7 +163,9 @@ fn append_objects(script: &mut String) {
     for file in &SOURCE.objects {
         append(script, *file);
     }
-    append(script, SOURCE.grants);
+    for file in SOURCE.grants {
+        append(script, file);
+    }
     let _ = write!(
         script,
         "\\endif\n\n\

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 static SQL: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/sql");
 
-/// Runs last: it grants what functions and views have made.
-const GRANTS: &str = "functions/grants.sql";
+/// Run last: they grant what functions and views have made.
+const GRANTS: [&str; 2] = ["functions/grants.sql", "functions/grants_tables.sql"];
 
 /// Functions that tables name in triggers, policies, defaults and generated columns: made before the migrations.
 const STRUCTURE: &str = "functions/structure/";
@@ -41,7 +41,7 @@ pub(super) struct Source {
     pub(super) objects: Vec<SqlFile>,
     /// Those of `objects` that migrations need, so they are applied before them too.
     pub(super) structure: Vec<SqlFile>,
-    pub(super) grants: SqlFile,
+    pub(super) grants: [SqlFile; 2],
     /// Names of the functions that `objects` make.
     pub(super) functions: BTreeSet<&'static str>,
     /// Names of the views that `objects` make.
@@ -60,19 +60,19 @@ pub(super) static SOURCE: LazyLock<Source> = LazyLock::new(read);
 fn read() -> Source {
     let roles = file("roles.sql");
     let bootstrap = file("bootstrap.sql");
-    let grants = file(GRANTS);
+    let grants = GRANTS.map(file);
     let migrations: Vec<Migration> = files("migrations").into_iter().map(migration).collect();
     let mut objects = files("functions");
-    objects.retain(|file| file.path != GRANTS);
+    objects.retain(|file| !GRANTS.contains(&file.path));
     objects.extend(files("views"));
-    let functions_hash = hash(objects.iter().chain([&grants]));
+    let functions_hash = hash(objects.iter().chain(&grants));
     let structure: Vec<SqlFile> = objects
         .iter()
         .filter(|file| file.path.starts_with(STRUCTURE))
         .copied()
         .collect();
     let numbered: Vec<SqlFile> = migrations.iter().map(|migration| migration.file).collect();
-    let all = [roles, bootstrap, grants];
+    let first = [roles, bootstrap];
     Source {
         functions: objects.iter().flat_map(|file| made(file.text, "function")).collect(),
         views: objects.iter().flat_map(|file| made(file.text, "view")).collect(),
@@ -81,7 +81,7 @@ fn read() -> Source {
             .chain(&structure)
             .flat_map(|file| made(file.text, "function").chain(made(file.text, "view")))
             .collect(),
-        hash: hash(all.iter().chain(&numbered).chain(&objects)),
+        hash: hash(first.iter().chain(&grants).chain(&numbered).chain(&objects)),
         structure,
         functions_hash,
         roles,

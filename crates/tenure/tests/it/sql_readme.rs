@@ -1,55 +1,48 @@
-//! `sql/README.md` says of every function, view and code what is true, and leaves none out.
+//! `sql/README.md` says of every function, view and code what is true, and leaves none out. What the SQL files say already is
+//! generated: the list of functions, and in the part about one its signature, its roles and its route.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+
+use tenure_api::registry::ENTRIES;
 
 use crate::catalogue::names;
-use crate::fixture::{Db, rows, try_rows};
+use crate::fixture::{Db, try_rows};
+use crate::generated::{compare_or_write, in_tree, wrapped};
+use crate::grants::{Granted, granted};
 
-const ROLES: [&str; 8] = [
-    "tenure_server",
-    "tenure_admin",
-    "tenure_operator",
-    "tenure_approver",
-    "tenure_requester",
-    "tenure_producer",
-    "tenure_worker",
-    "tenure_viewer",
-];
+const README: &str = "sql/README.md";
+const LIST_BEGINS: &str = "<!-- generated: functions -->\n";
+const LIST_ENDS: &str = "<!-- end of generated -->\n";
+/// Columns that a line of the document has at the most.
+const COLUMNS_MAX: usize = 116;
 
-/// What `sql/README.md` says of one function.
+/// What `sql/README.md` says of one function by hand.
 struct Documented {
-    parameters: Vec<String>,
-    granted: String,
     refuses: String,
     example: String,
 }
 
 fn readme() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sql/README.md");
-    fs::read_to_string(path).expect("sql/README.md")
+    fs::read_to_string(in_tree(README)).expect("sql/README.md")
+}
+
+/// The parts about one function: its name, and the text behind it.
+fn parts(readme: &str) -> impl Iterator<Item = (&str, &str)> {
+    let parts = readme.split("\n#### `").skip(1);
+    parts.map(|part| part.split_once('`').expect("a name in backticks"))
 }
 
 fn documented(readme: &str) -> BTreeMap<String, Documented> {
     let mut found = BTreeMap::new();
-    for section in readme.split("\n#### `").skip(1) {
-        let (name, rest) = section.split_once('`').expect("a name in backticks");
+    for (name, rest) in parts(readme) {
         let rest = rest.split("\n##").next().expect("a section");
         let flat = rest.split_whitespace().collect::<Vec<_>>().join(" ");
         let part = |from: &str, to: &str| {
             let (_, after) = flat.split_once(from).unwrap_or_else(|| panic!("{name} has no {from}"));
             after.split(to).next().expect("a part").trim().to_owned()
         };
-        let signature = part("- Signature: `", ") returns ");
-        let parameters = signature
-            .split([' ', '(', ','])
-            .filter(|word| word.starts_with("p_"))
-            .map(str::to_owned)
-            .collect();
         let documented = Documented {
-            parameters,
-            granted: part("- Granted to: ", " - Refuses:"),
             refuses: part("- Refuses: ", " - Example:"),
             example: part("- Example: `", "`"),
         };
@@ -61,46 +54,85 @@ fn documented(readme: &str) -> BTreeMap<String, Documented> {
     found
 }
 
-#[tokio::test]
-async fn every_function_somebody_may_call_is_documented_as_it_is() {
-    let db = Db::open().await;
-    let c = db.client().await;
-    let documented = documented(&readme());
-    let functions = rows(
-        &c,
-        "select p.proname::text, coalesce(p.proargnames[1:p.pronargs], '{}')::text[],
-                array(select r.name from unnest($1) r (name) where has_function_privilege(r.name, p.oid, 'execute'))
-           from pg_proc p where p.pronamespace = 'tenure'::regnamespace",
-        &[&ROLES.to_vec()],
-    )
-    .await;
-    let mut granted_names = BTreeSet::new();
-    for row in &functions {
-        let (name, parameters, granted): (String, Vec<String>, Vec<String>) = (row.get(0), row.get(1), row.get(2));
-        if granted.is_empty() {
-            continue;
-        }
-        let told = documented
-            .get(&name)
-            .unwrap_or_else(|| panic!("{name} is not in sql/README.md"));
-        assert_eq!(told.parameters, parameters, "parameters of {name}");
-        let granted = if granted.len() == ROLES.len() {
-            "everybody".to_owned()
-        } else {
-            let short: Vec<&str> = granted.iter().map(|it| it.trim_start_matches("tenure_")).collect();
-            short.join(", ")
-        };
-        assert_eq!(told.granted, granted, "grants of {name}");
-        granted_names.insert(name);
+/// The routes of the operations that call a function.
+fn routes(function: &str) -> Vec<String> {
+    let entries = ENTRIES.iter().filter(|entry| entry.function == function);
+    entries
+        .map(|entry| format!("`{} {}`", entry.route.method, entry.route.path))
+        .collect()
+}
+
+/// A table for each file or folder of `sql/functions`.
+fn list(granted: &BTreeMap<String, Granted>, documented: &BTreeMap<String, Documented>) -> String {
+    let mut nouns: BTreeMap<&str, Vec<&Granted>> = BTreeMap::new();
+    for function in granted.values() {
+        nouns.entry(&function.noun).or_default().push(function);
     }
-    let unknown: Vec<_> = documented
-        .keys()
-        .filter(|name| !granted_names.contains(*name))
-        .collect();
-    assert!(
-        unknown.is_empty(),
-        "documented, but nobody may call it or it is not there: {unknown:?}"
+    let mut text = String::new();
+    for (noun, functions) in nouns {
+        text.push_str(&format!(
+            "\n**{noun}**\n\n| function | does | granted to | HTTP |\n|---|---|---|---|\n"
+        ));
+        for function in functions {
+            let name = &function.name;
+            let name = match documented.contains_key(name) {
+                true => format!("[`{name}`](#{name})"),
+                false => format!("`{}`", function.signature),
+            };
+            let (does, roles, routes) = (
+                function.sentence(),
+                function.roles_named(),
+                routes(&function.name).join(", "),
+            );
+            text.push_str(&format!(
+                "| {name} | {} | {roles} | {routes} |\n",
+                does.replace('|', "\\|")
+            ));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// What is generated in the part about a function.
+fn facts(function: &Granted) -> String {
+    let signature = format!("- Signature: `{}`", function.signature);
+    let lines = wrapped(signature.split(' '), "  ", COLUMNS_MAX);
+    let mut text = format!("{}\n- Granted to: {}\n", lines.trim_start(), function.roles_named());
+    let routes = routes(&function.name);
+    if !routes.is_empty() {
+        text.push_str(&format!("- HTTP: {}\n", routes.join(", ")));
+    }
+    text
+}
+
+/// The document with its generated parts made anew.
+fn generated(readme: &str, granted: &BTreeMap<String, Granted>) -> String {
+    let (before, rest) = readme.split_once(LIST_BEGINS).expect("the list begins");
+    let (_, after) = rest.split_once(LIST_ENDS).expect("the list ends");
+    let list = list(granted, &documented(readme));
+    let mut parts = after.split("\n#### `");
+    let mut text = format!(
+        "{before}{LIST_BEGINS}{list}{LIST_ENDS}{}",
+        parts.next().unwrap_or_default()
     );
+    for part in parts {
+        let (name, rest) = part.split_once('`').expect("a name in backticks");
+        let function = granted.get(name);
+        let function = function.unwrap_or_else(|| panic!("{name} is documented, but it is not granted or not there"));
+        let (head, rest) = rest.split_once("\n- Signature: ").unwrap_or_else(|| {
+            rest.split_once("\n- Refuses: ")
+                .unwrap_or_else(|| panic!("{name} has no - Refuses:"))
+        });
+        let rest = rest.split_once("\n- Refuses: ").map_or(rest, |(_, rest)| rest);
+        text.push_str(&format!("\n#### `{name}`{head}\n{}- Refuses: {rest}", facts(function)));
+    }
+    text
+}
+
+#[test]
+fn every_function_that_a_role_may_call_is_documented_as_it_is() {
+    compare_or_write(README, &generated(&readme(), &granted()), "sql_readme::every_function");
 }
 
 #[tokio::test]
@@ -112,12 +144,12 @@ async fn every_code_and_view_of_the_readme_exists_and_none_is_left_out() {
         .await
         .into_iter()
         .collect();
-    let told: BTreeSet<String> = readme
+    let listed: BTreeSet<String> = readme
         .lines()
         .filter_map(|line| line.strip_prefix("| ")?.split_once(" | TN"))
         .map(|(code, rest)| format!("{code} TN{}", rest.split(' ').next().expect("a number")))
         .collect();
-    assert_eq!(told, codes);
+    assert_eq!(listed, codes);
     for (name, it) in documented(&readme) {
         for code in it.refuses.split('`').skip(1).step_by(2) {
             let known = codes.iter().any(|line| line.split(' ').next() == Some(code)) || code.starts_with("job_");
@@ -133,15 +165,15 @@ async fn every_code_and_view_of_the_readme_exists_and_none_is_left_out() {
     )
     .await;
     let (_, section) = readme.split_once("\n## Views\n").expect("a section about views");
-    let mut told: Vec<&str> = section
+    let mut listed: Vec<&str> = section
         .split("\n## ")
         .next()
         .expect("a section")
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
         .collect();
-    told.sort_unstable();
-    assert_eq!(told, views);
+    listed.sort_unstable();
+    assert_eq!(listed, views);
 }
 
 #[tokio::test]
