@@ -2,11 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenure_api::Effect;
+use tenure_api::registry::ENTRIES;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use crate::fixture::{Db, claim, enqueue, get, one, raised, refused, rows, try_rows};
 use crate::grants::granted;
+use crate::walls_calls::calls;
+use crate::walls_picture::Picture;
+use crate::walls_scene::{furnish, values};
 
 const SERVER: &str = "tenure_server";
 const ADMIN: &str = "tenure_admin";
@@ -86,6 +91,48 @@ async fn each_role_may_call_exactly_what_the_functions_grant() {
             assert!(broken.is_empty(), "{promise}: {broken:?} may call {function}");
         }
     }
+}
+
+/// Operations that change nothing a caller could see, and write nevertheless.
+const WRITES_UNSEEN: &[(&str, &str)] = &[(
+    "subscription_read",
+    "it locks its subscription, and moves the cursor past events that do not match",
+)];
+
+/// Every operation, and every other function that is granted, is called by every role: with a right it is carried out or refused for
+/// its arguments, without one PostgreSQL refuses it. An operation that only reads writes nothing, whichever role calls it.
+/// Proves: S128.
+#[tokio::test]
+async fn every_operation_is_called_by_every_role_and_what_reads_writes_nothing() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    let alpha = furnish(&db, &c).await;
+    let calls = calls(&c, &values(&alpha)).await;
+    let reads: BTreeSet<&str> = ENTRIES
+        .iter()
+        .filter(|entry| entry.effect == Effect::Reads)
+        .map(|entry| entry.function)
+        .filter(|function| !WRITES_UNSEEN.iter().any(|(known, _)| known == function))
+        .collect();
+    let granted = granted();
+    let picture = Picture::take(&c).await;
+    let mut wrong = Vec::new();
+    for role in ROLES {
+        let (login, _) = db.login(&[role], "default", None).await;
+        let entering = format!("set local session authorization {login}");
+        for (function, calls) in &calls {
+            let outcome = picture.attempt(&c, &entering, &calls[0]).await;
+            let is_denied = outcome.code == SqlState::INSUFFICIENT_PRIVILEGE.code();
+            let may = granted[function].roles.contains(&role.trim_start_matches("tenure_"));
+            if is_denied == may {
+                wrong.push(format!("{role} and {}: {:?}", calls[0], outcome.answer));
+            }
+            if outcome.has_written && reads.contains(function.as_str()) {
+                wrong.push(format!("{} only reads, but has written for {role}", calls[0]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Asserts that the database itself refuses: the login has no right to call or touch that.

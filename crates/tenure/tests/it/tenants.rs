@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::fixture::{Db, enqueue, get, one, raised, refused, rows, run, told, try_rows};
-use crate::walls_scene::{attempts, furnish};
+use crate::walls_calls::calls;
+use crate::walls_scene::{furnish, values};
 
 /// Proves: S128.
 /// Guards: D19.
@@ -196,15 +197,14 @@ async fn a_server_that_names_no_tenant_gets_a_refusal_and_never_a_broken_call() 
     let c = db.direct().await;
     let alpha = furnish(&db, &c).await;
     let (_, server) = db.login(&["tenure_server"], "default", None).await;
-    for (name, arguments) in attempts(&alpha) {
+    for call in calls(&c, &values(&alpha)).await.values().flatten() {
         run(&server, "begin; set local tenure.tenant = '*'").await;
-        let sql = format!("select coalesce(string_agg(x::text, ' '), '') from tenure.{name}({arguments}) x");
-        if let Err(error) = try_rows(&server, &sql, &[]).await {
+        if let Err(error) = try_rows(&server, &call.sql(), &[]).await {
             let code = error
                 .as_db_error()
                 .map(|it| it.code().code().to_owned())
                 .unwrap_or_default();
-            assert!(code.starts_with("TN"), "{name}: {}", told(&error));
+            assert!(code.starts_with("TN"), "{call}: {}", told(&error));
         }
         run(&server, "rollback").await;
     }

@@ -1,4 +1,4 @@
-//! The plans, approvals, locks and evidence of the furnished tenant, and what a stranger would try with them.
+//! The plans, approvals, locks and evidence of the furnished tenant.
 
 use tokio_postgres::Client;
 use uuid::Uuid;
@@ -14,7 +14,8 @@ pub(crate) struct Executions {
     failed: Uuid,
     archived: Uuid,
     fence: i64,
-    pub(crate) change: Uuid,
+    plan_hash: String,
+    change: Uuid,
 }
 
 /// A plan of one step, as a stranger may find it.
@@ -24,8 +25,8 @@ fn plan(purpose: &str, action_class: &str) -> String {
     )
 }
 
-/// Plans of tenant default in every state a stranger could wish to reach.
-pub(crate) async fn furnish(c: &Client) -> Executions {
+/// Plans of a tenant in every state a stranger could wish to reach.
+pub(crate) async fn furnish(c: &Client, tenant_id: i32) -> Executions {
     rows(
         c,
         r#"select tenure.approval_rule_set('alpha rule', '{"position": 10, "target_refs": ["alpha secret"], "level": 3, "note": "alpha note"}'),
@@ -41,6 +42,12 @@ pub(crate) async fn furnish(c: &Client) -> Executions {
     };
     let waiting = submit("alpha change", "modify").await;
     let approval = get(c, "select approval_id from tenure.approval_list($1)", &[&waiting]).await;
+    let plan_hash = get(
+        c,
+        "select plan_hash from tenure.executions where execution_id = $1",
+        &[&waiting],
+    )
+    .await;
     let failed = submit("alpha broken", "read").await;
     let held = claim_with(c, "alpha worker", ", p_kinds => array['alpha broken']")
         .await
@@ -58,15 +65,15 @@ pub(crate) async fn furnish(c: &Client) -> Executions {
     rows(
         c,
         "insert into tenure.requests (key_hash, tenant_id, key_id, asked, status, answer, created_at, expires_at)
-         values ($1, 1, $1, '{\"members\": {}}', 201, 'alpha answer', to_timestamp(0), to_timestamp(1))",
-        &[&archived],
+         values ($1, $2, $1, '{\"members\": {}}', 201, 'alpha answer', to_timestamp(0), to_timestamp(1))",
+        &[&archived, &tenant_id],
     )
     .await;
     rows(
         c,
         "insert into tenure.execution_archives (execution_id, tenant_id, purpose, plan_hash, state, requested_by, created_at, ended_at, archived_at, evidence)
-         values ($1, 1, 'alpha old', 'alpha', 'succeeded', 'alpha owner', now(), now(), now(), 'alpha evidence')",
-        &[&archived],
+         values ($1, $2, 'alpha old', 'alpha', 'succeeded', 'alpha owner', now(), now(), now(), 'alpha evidence')",
+        &[&archived, &tenant_id],
     )
     .await;
     one(c, "select tenure.execution_freeze('alpha freeze')", &[]).await;
@@ -78,69 +85,40 @@ pub(crate) async fn furnish(c: &Client) -> Executions {
         failed,
         archived,
         fence,
+        plan_hash,
         change,
     }
 }
 
-/// Every function about executions, approvals, locks and evidence.
-pub(crate) fn attempts(e: &Executions) -> Vec<(&'static str, String)> {
-    let (w, r, f) = (e.waiting, e.running, e.failed);
-    let theirs = plan("stranger", "modify");
-    let hash = "0".repeat(64);
-    let held = format!("array['thing:alpha hand'], array[{}]::bigint[]", e.fence);
-    let none = String::new;
-    vec![
-        ("execution_moves", none()),
-        ("execution_show", format!("'{w}'")),
-        ("execution_plan", format!("'{w}'")),
-        ("execution_list", format!("p_before => '{r}'")),
-        ("step_list", format!("'{r}'")),
-        ("execution_timeline", format!("'{r}'")),
-        ("execution_difference", format!("'{w}', '{r}'")),
-        ("execution_ended", format!("array['{w}', '{f}']::uuid[]")),
-        ("execution_preview", format!("'{}'", plan("stranger", "deploy"))),
-        ("execution_evidence", format!("'{f}'")),
-        ("execution_archive_show", format!("'{}'", e.archived)),
-        ("execution_archive_list", format!("p_before => '{}'", e.archived)),
-        ("execution_dead_letter_list", none()),
-        ("execution_dead_letter_show", format!("'{f}'")),
-        ("approval_list", format!("'{w}', null")),
-        ("approval_show", format!("'{}'", e.approval)),
-        ("approval_votes_of", format!("'{}'", e.approval)),
-        ("approval_rule_list", none()),
-        ("lock_list", none()),
-        ("lock_waiters", "'thing:alpha read ref'".into()),
-        ("timeout_policy_list", none()),
-        ("evidence_key_list", none()),
-        ("anchor_list", "p_heads => true".into()),
-        ("anchor_show", "1".into()),
-        ("anchor_proof", format!("'{f}'")),
-        ("anchor_status", none()),
-        (
-            "execution_submit",
-            format!("'{theirs}', 'alpha alpha change', p_supersedes => '{w}'"),
-        ),
-        ("execution_withdraw", format!("'{w}', 'no'")),
-        ("execution_background", format!("'{w}'")),
-        ("approval_decide", format!("'{}', 'reject', '{hash}', 'no'", e.approval)),
-        ("lock_acquire", "array['thing:alpha hand'], 60".into()),
-        ("lock_renew", format!("{held}, 60")),
-        ("lock_release", held),
-        ("lock_break", "'thing:alpha hand', 'no'".into()),
-        ("execution_cancel", format!("'{r}', 'no'")),
-        ("execution_resolve", format!("'{r}', 'one', 'failed', 'no'")),
-        ("execution_retry", format!("'{f}'")),
-        ("execution_close", format!("'{f}', 'no'")),
-        ("execution_freeze", "'no'".into()),
-        ("execution_unfreeze", "'no'".into()),
-        ("execution_tick", none()),
-        ("execution_dead_letter_triage", format!("'{f}', 'closed'")),
-        ("approval_rule_set", r#"'alpha rule', '{"level": 0}'"#.into()),
-        ("approval_rule_delete", "'alpha rule'".into()),
-        ("principal_set", r#"'alpha owner', '{"approver_level": 3}'"#.into()),
-        (
-            "timeout_policy_set",
-            r#"'fast', 'read', '{"step_timeout_ms": 1000}'"#.into(),
-        ),
-    ]
+/// What a stranger would give as an argument: see `walls_scene::values`.
+pub(crate) fn values(e: &Executions) -> Vec<(&'static str, Vec<String>)> {
+    let id = |id: Uuid| id.to_string();
+    let texts = |texts: &[&str]| -> Vec<String> { texts.iter().map(|it| (*it).to_owned()).collect() };
+    #[rustfmt::skip] // A table is read by column.
+    let mut all = vec![
+        ("execution_id", vec![id(e.running), id(e.waiting), id(e.failed), id(e.archived)]),
+        ("other_id", vec![id(e.waiting)]),
+        ("supersedes", vec![id(e.waiting)]),
+        ("execution_list/before", vec![id(e.running)]),
+        ("archives/before", vec![id(e.archived)]),
+        ("execution_dead_letter_list/before_id", vec![id(e.failed)]),
+        ("approval_id", vec![id(e.approval)]),
+        ("approvals/after_id", vec![id(e.approval)]),
+        ("approvals/plan_hash", vec![e.plan_hash.clone()]),
+        ("plan", vec![plan("newcomer", "modify"), plan("newcomer", "read")]),
+        ("executions/key", texts(&["alpha alpha change"])),
+        ("executions/metadata", texts(&[r#"{"mark": 1}"#])),
+        ("executions/target", texts(&["thing:alpha change ref"])),
+        ("step_id", texts(&["one"])),
+        ("approvals/name", texts(&["alpha rule"])),
+        ("approvals/spec", texts(&[r#"{"level": 0}"#])),
+        ("sla_class", texts(&["fast"])),
+        ("action_class", texts(&["read"])),
+        ("timeout_policies/spec", texts(&[r#"{"step_timeout_ms": 1000}"#])),
+        ("part", texts(&["thing:alpha hand", "thing:alpha read ref"])),
+        ("lock_acquire/parts", texts(&[r#"{"thing:alpha hand"}"#, r#"{"thing:newcomer"}"#])),
+        ("fence", vec![e.fence.to_string()]),
+    ];
+    all.extend(walls_governance::values(e.change));
+    all
 }

@@ -20,17 +20,14 @@ pub(crate) async fn furnish(c: &Client) -> Uuid {
     change.parse().expect("an id")
 }
 
-/// What a stranger would try with them.
-pub(crate) fn attempts(change: Uuid) -> Vec<(&'static str, String)> {
+/// What a stranger would give as an argument: see `walls_scene::values`.
+pub(crate) fn values(change: Uuid) -> Vec<(&'static str, Vec<String>)> {
     vec![
-        ("action_list", String::new()),
-        ("action_show", "'alpha action'".into()),
-        ("action_set", r#"'alpha action', '{"action_class": "read"}'"#.into()),
-        ("action_delete", "'alpha action'".into()),
-        ("target_type_list", String::new()),
-        ("target_type_set", r#"'alpha type', '{"case_rule": "exact"}'"#.into()),
-        ("target_type_delete", "'alpha type'".into()),
-        ("governance_change_list", "null".into()),
-        ("governance_change_decide", format!("'{change}', 'approve'")),
+        ("change_id", vec![change.to_string()]),
+        ("governance_changes/before_id", vec![change.to_string()]),
+        ("actions/name", vec!["alpha action".to_owned()]),
+        ("actions/spec", vec![r#"{"action_class": "read"}"#.to_owned()]),
+        ("target_types/name", vec!["alpha type".to_owned()]),
+        ("target_types/spec", vec![r#"{"case_rule": "exact"}"#.to_owned()]),
     ]
 }
