@@ -5793,14 +5793,15 @@ CASE
     WHEN ((COALESCE(current_setting('tenure.key'::text, true), ''::text) <> ''::text) AND pg_has_role(SESSION_USER, 'tenure_server'::name, 'member'::text)) THEN NULLIF(current_setting('tenure.via'::text, true), ''::text)
     ELSE NULL::text
 END,
-    entries tenure.event_entry[]
+    entries tenure.event_entry[],
+    entry_count integer
 )
 PARTITION BY RANGE (at);
 ALTER TABLE ONLY tenure.events ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 ALTER TABLE ONLY tenure.events ALTER COLUMN entries SET STORAGE EXTERNAL;
 
 -- TABLE events; Type: COMMENT
-COMMENT ON TABLE tenure.events IS 'The log of transitions, at most 1000 jobs a row. Read by (epoch, txid, seq), up to the oldest open transaction.';
+COMMENT ON TABLE tenure.events IS 'The log of transitions, at most 1000 jobs or 100 entries of chains a row. Readers use tenure.event_list(), or tenure.event_stream, in which each entry is a row.';
 
 -- COLUMN events.job_count; Type: COMMENT
 COMMENT ON COLUMN tenure.events.job_count IS 'The number of jobs. Null: count job_ids.';
@@ -5810,6 +5811,103 @@ COMMENT ON COLUMN tenure.events.via IS 'The request that caused it: method, path
 
 -- COLUMN events.entries; Type: COMMENT
 COMMENT ON COLUMN tenure.events.entries IS 'The entries of chains that this row stands for, at most 100, each an event of its own for readers: see tenure.event_entries(). The kind of the row is then "entries", and its seq that of the last. Null: the row is one event.';
+
+-- COLUMN events.entry_count; Type: COMMENT
+COMMENT ON COLUMN tenure.events.entry_count IS 'The number of entries, so that they are counted without being read. Null: the row is one event.';
+
+-- lanes; Type: TABLE
+CREATE TABLE tenure.lanes (
+    lane integer NOT NULL,
+    tenant_id integer NOT NULL,
+    kind text NOT NULL,
+    executor text NOT NULL,
+    stepped boolean DEFAULT false NOT NULL,
+    twin integer DEFAULT 0 NOT NULL,
+    parked_until timestamp with time zone,
+    timed boolean DEFAULT false NOT NULL,
+    planned boolean DEFAULT false NOT NULL,
+    CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT lanes_twin_check CHECK ((twin >= 0))
+)
+WITH (fillfactor='70');
+
+-- TABLE lanes; Type: COMMENT
+COMMENT ON TABLE tenure.lanes IS 'The queue of a tenant, kind and executor: one for plain jobs, one for the jobs of steps.';
+
+-- COLUMN lanes.stepped; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.stepped IS 'Whether it is the lane of steps: a claim and an end do more with each of them than with a plain job.';
+
+-- COLUMN lanes.twin; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.twin IS '0, or the number of the lane: made by a transaction that could not see another lane of the same key.';
+
+-- COLUMN lanes.parked_until; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.parked_until IS 'An idle worker listens for jobs of this lane until then.';
+
+-- COLUMN lanes.timed; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.timed IS 'Whether a job with a run timeout or a limit on renewals was ever enqueued here. A claim reads them only then.';
+
+-- COLUMN lanes.planned; Type: COMMENT
+COMMENT ON COLUMN tenure.lanes.planned IS 'Whether the job of a slot was ever enqueued here. The end of a job looks for its slot only then.';
+
+-- event_stream; Type: VIEW
+CREATE VIEW tenure.event_stream WITH (security_invoker='true') AS
+ SELECT x.tenant_id,
+    x.epoch,
+    x.txid,
+    x.seq,
+    x.at,
+    x.kind,
+    x.actor,
+    x.on_behalf_of,
+    x.subject,
+    n.kind AS job_kind,
+    n.executor,
+    x.job_ids,
+    x.runs,
+    x.data,
+    x.via
+   FROM (( SELECT e.tenant_id,
+            e.epoch,
+            e.txid,
+            e.seq,
+            e.at,
+            e.lane,
+            e.kind,
+            e.actor,
+            e.on_behalf_of,
+            e.subject,
+            e.job_ids,
+            e.runs,
+            e.data,
+            e.via
+           FROM tenure.events e
+          WHERE (e.entries IS NULL)
+        UNION ALL
+         SELECT e.tenant_id,
+            e.epoch,
+            e.txid,
+            l.seq,
+            e.at,
+            e.lane,
+            l.kind,
+            e.actor,
+            e.on_behalf_of,
+            (l.subject)::text AS subject,
+            e.job_ids,
+            e.runs,
+            (l.data ||
+                CASE
+                    WHEN (l.step_id IS NULL) THEN jsonb_build_object('seq', l.chain_seq)
+                    ELSE jsonb_build_object('seq', l.chain_seq, 'step', l.step_id)
+                END),
+            e.via
+           FROM (tenure.events e
+             CROSS JOIN LATERAL unnest(e.entries) l(seq, kind, subject, chain_seq, step_id, data))
+          WHERE (e.entries IS NOT NULL)) x
+     LEFT JOIN tenure.lanes n ON ((n.lane = x.lane)));
+
+-- VIEW event_stream; Type: COMMENT
+COMMENT ON VIEW tenure.event_stream IS 'Every event as a row. Shows events that an open transaction may still precede: to follow the stream use tenure.event_list(), which also finds the events of an execution by index.';
 
 -- events_p0; Type: TABLE
 CREATE TABLE tenure.events_p0 (
@@ -5832,7 +5930,8 @@ CASE
     WHEN ((COALESCE(current_setting('tenure.key'::text, true), ''::text) <> ''::text) AND pg_has_role(SESSION_USER, 'tenure_server'::name, 'member'::text)) THEN NULLIF(current_setting('tenure.via'::text, true), ''::text)
     ELSE NULL::text
 END,
-    entries tenure.event_entry[]
+    entries tenure.event_entry[],
+    entry_count integer
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0.5');
 ALTER TABLE ONLY tenure.events_p0 ALTER COLUMN job_ids SET STORAGE EXTERNAL;
@@ -10775,6 +10874,12 @@ GRANT SELECT ON TABLE tenure.event_domains TO tenure_server, tenure_admin, tenur
 
 -- TABLE events; Type: ACL
 GRANT SELECT ON TABLE tenure.events TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE lanes; Type: ACL
+GRANT SELECT ON TABLE tenure.lanes TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- TABLE event_stream; Type: ACL
+GRANT SELECT ON TABLE tenure.event_stream TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE executors; Type: ACL
 GRANT SELECT ON TABLE tenure.executors TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;

@@ -309,7 +309,7 @@ end
 $$;
 
 -- How long the stream has been held back, and by which session: the oldest transaction still open anywhere in
--- the cluster.
+-- the cluster. Counts the events of at most counted_rows_max waiting rows, and reads none of their entries.
 -- granted to: all
 create or replace function tenure.stream_lag()
 returns table (
@@ -323,11 +323,14 @@ begin
   return query
     select coalesce(extract(epoch from v_now - coalesce(a.xact_start, w.oldest)), 0)::double precision,
            o.pid, a.usename::text, a.application_name, w.waiting
-      from (select coalesce(sum(coalesce(cardinality(e.entries), 1)), 0) as waiting, min(e.at) as oldest
-              from tenure.events e
-             where e.tenant_id = tenure.current_tenant()
-               and e.epoch = tenure.current_epoch()
-               and e.txid >= pg_snapshot_xmin(pg_current_snapshot())) w
+      from (select coalesce(sum(coalesce(e.entry_count, 1)), 0) as waiting, min(e.at) as oldest
+              from (select q.at, q.entry_count
+                      from tenure.events q
+                     where q.tenant_id = tenure.current_tenant()
+                       and q.epoch = tenure.current_epoch()
+                       and q.txid >= pg_snapshot_xmin(pg_current_snapshot())
+                     order by q.epoch, q.txid, q.seq
+                     limit tenure.limit_of('counted_rows_max')) e) w
       left join lateral (
         -- Every login sees locks on transaction ids, but not the activity of other logins.
         select l.pid

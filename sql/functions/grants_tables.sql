@@ -9,7 +9,8 @@ grant usage on schema tenure to
 
 grant select on
   tenure.job_queue, tenure.job_backlog, tenure.job_in_progress,
-  tenure.dead_letter_summary, tenure.dead_letters_open, tenure.queue_health, tenure.transitions,
+  tenure.dead_letter_summary, tenure.dead_letters_open, tenure.queue_health, tenure.event_stream,
+  tenure.transitions,
   tenure.migrations, tenure.installation, tenure.tenants, tenure.config_keys, tenure.config,
   tenure.executors, tenure.event_domains, tenure.heartbeats, tenure.kinds,
   tenure.lanes, tenure.ready, tenure.delayed, tenure.events

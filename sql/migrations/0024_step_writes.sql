@@ -1,7 +1,8 @@
 -- What every step writes costs less: a cheaper check of its chain entries, and fewer indexes of its lock.
 
 -- As before: lower-case letters and underscores, at least one. A regular expression takes a sixth of the time
--- of translate().
+-- of translate(). It is validated at once, about a second for a million entries, while the table is locked:
+-- migrations are one transaction, in which "not valid" and a later validation would keep the same lock.
 alter table tenure.execution_events
   drop constraint execution_events_line,
   add constraint execution_events_line check (

@@ -116,6 +116,7 @@ pub struct StreamLag {
     pub login: Option<String>,
     /// The application of the transaction; null if the caller may not see it.
     pub application: Option<String>,
-    /// The number of events that wait for the transaction.
+    /// The number of events that wait for the transaction. Those of at most 10000 rows of the stream are counted; a row has up to
+    /// 100 events of executions.
     pub waiting_events: i64,
 }

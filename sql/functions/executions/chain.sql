@@ -70,19 +70,21 @@ begin
            case when l.step_id is null then l.data - 'record' else l.data end as data
       from linked l
   ), emitted as (
-    insert into tenure.events (seq, epoch, at, tenant_id, kind, actor, subject, data, entries)
+    insert into tenure.events (seq, epoch, at, tenant_id, kind, actor, subject, data, entries,
+      entry_count)
     select s.stream_seq, v_epoch, p_now, s.tenant_id, s.kind, p_actor, s.execution_id::text,
            s.data || case
              when s.step_id is null then jsonb_build_object('seq', s.seq)
              else jsonb_build_object('seq', s.seq, 'step', s.step_id)
            end,
-           null
+           null, null
       from streamed s
      where not v_many
     union all
     select max(s.stream_seq), v_epoch, p_now, s.tenant_id, 'entries', p_actor, null, '{}',
            array_agg((
-             s.stream_seq, s.kind, s.execution_id, s.seq, s.step_id, s.data)::tenure.event_entry)
+             s.stream_seq, s.kind, s.execution_id, s.seq, s.step_id, s.data)::tenure.event_entry),
+           count(*)
       from streamed s
      where v_many
      group by s.tenant_id, s.part

@@ -42,6 +42,7 @@ mod enqueue;
 mod epochs;
 mod error_pages;
 mod event_kinds;
+mod event_stream;
 mod events;
 mod evidence;
 mod evidence_mutations;
