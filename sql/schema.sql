@@ -2406,7 +2406,7 @@ CREATE FUNCTION tenure.governance_change_decide(p_change_id uuid, p_decision tex
     AS $$...$$;
 
 -- governance_change_list(text[], integer, timestamp with time zone, uuid); Type: FUNCTION
-CREATE FUNCTION tenure.governance_change_list(p_state text[] DEFAULT '{pending}'::text[], p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid) RETURNS TABLE(change_id uuid, subject text, name text, operation text, old jsonb, new jsonb, state text, proposed_at timestamp with time zone, proposed_by text, decided_at timestamp with time zone, decided_by text, auth_method text, comment text)
+CREATE FUNCTION tenure.governance_change_list(p_state text[] DEFAULT '{pending}'::text[], p_limit integer DEFAULT 100, p_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_before_id uuid DEFAULT NULL::uuid) RETURNS TABLE(change_id uuid, subject text, name text, operation text, old jsonb, new jsonb, state text, proposed_at timestamp with time zone, proposed_by text, on_behalf_of text, decided_at timestamp with time zone, decided_by text, auth_method text, comment text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;

@@ -115,8 +115,8 @@ begin
       'new', p_new));
   return jsonb_build_object('pending', true)
     || (to_jsonb(v_row) - array[
-      'tenant_id', 'proposed_makers', 'proposed_means', 'on_behalf_of', 'decided_at', 'decided_by',
-      'decided_makers', 'auth_method', 'comment']);
+      'tenant_id', 'proposed_makers', 'proposed_means', 'decided_at', 'decided_by', 'decided_makers',
+      'auth_method', 'comment']);
 end
 $$;
 
@@ -329,8 +329,7 @@ begin
   if v_state = 'approved' then
     perform tenure.governance_apply(v_row, v_now);
   end if;
-  return to_jsonb(v_row)
-    - array['tenant_id', 'proposed_makers', 'proposed_means', 'on_behalf_of', 'decided_makers'];
+  return to_jsonb(v_row) - array['tenant_id', 'proposed_makers', 'proposed_means', 'decided_makers'];
 end
 $$;
 
@@ -342,8 +341,8 @@ create or replace function tenure.governance_change_list(
   p_before_id uuid default null)
 returns table (
   change_id uuid, subject text, name text, operation text, old jsonb, new jsonb, state text,
-  proposed_at timestamptz, proposed_by text, decided_at timestamptz, decided_by text, auth_method text,
-  comment text)
+  proposed_at timestamptz, proposed_by text, on_behalf_of text, decided_at timestamptz, decided_by text,
+  auth_method text, comment text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -357,7 +356,7 @@ begin
   end if;
   return query
     select g.change_id, g.subject, g.name, g.operation, g.old, g.new, g.state, g.proposed_at, g.proposed_by,
-           g.decided_at, g.decided_by, g.auth_method, g.comment
+           g.on_behalf_of, g.decided_at, g.decided_by, g.auth_method, g.comment
       from tenure.governance_changes g
      where g.tenant_id = coalesce(tenure.current_tenant(), 0)
        and (p_state is null or g.state = any (p_state))

@@ -94,6 +94,8 @@ pub struct GovernanceChange {
     pub proposed_at: Timestamp,
     /// The principal that proposed it.
     pub proposed_by: String,
+    /// The principal for whom it was proposed, which cannot approve it either; null if there is none.
+    pub on_behalf_of: Option<String>,
     /// When it was decided.
     pub decided_at: Option<Timestamp>,
     /// The principal that decided.

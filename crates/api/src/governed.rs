@@ -109,6 +109,8 @@ pub struct PendingChange {
     pub proposed_at: Timestamp,
     /// The principal that proposed it.
     pub proposed_by: String,
+    /// The principal for whom it was proposed, which cannot approve it either; null if there is none.
+    pub on_behalf_of: Option<String>,
 }
 
 /// An action, a rule or a type that was removed.

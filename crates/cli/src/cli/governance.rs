@@ -45,6 +45,7 @@ const LIST: Verb<GovernanceChangeList> = Verb {
             Column("OLD", "old_note"),
             Column("NEW", "new_note"),
             Column("BY", "proposed_by"),
+            Column("ON BEHALF OF", "on_behalf_of"),
             Column("AT", "proposed_at"),
             Column("DECIDED BY", "decided_by"),
         ],

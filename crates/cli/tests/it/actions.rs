@@ -189,7 +189,17 @@ async fn a_change_that_needs_a_second_admin_is_proposed_listed_and_decided() {
     let out = floor.http(ANN, &["action", "set", "pay", "--class", "modify"]).ok();
     has(&out, &["Proposed as change", "tenure governance change approve"]);
     let out = floor
-        .http(ANN, &["config", "set", "executions.actions.open", "true"])
+        .http(
+            ANN,
+            &[
+                "config",
+                "set",
+                "executions.actions.open",
+                "true",
+                "--on-behalf-of",
+                "dora",
+            ],
+        )
         .ok();
     has(&out, &["Proposed as change"]);
     let listed = floor.http("cat", &["governance", "change", "list"]).ok();
@@ -201,6 +211,8 @@ async fn a_change_that_needs_a_second_admin_is_proposed_listed_and_decided() {
             "executions.actions.open",
             "ann",
             "action_class \"modify\"",
+            "ON BEHALF OF",
+            "dora",
         ],
     );
     let changes = floor.bench().lines(&["governance", "change", "list"]);

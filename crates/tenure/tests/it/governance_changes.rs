@@ -461,3 +461,22 @@ async fn the_event_of_a_governed_setting_or_kind_names_its_change() {
         );
     }
 }
+
+/// An admin sees for whom a change was proposed before deciding about it: that principal cannot approve it.
+#[tokio::test]
+async fn a_proposed_change_names_whom_it_was_proposed_for() {
+    let (_db, c) = people().await;
+    guarded(&c).await;
+    act(&c, "eve").await;
+    let change = "select tenure.config_set('executions.targets.strict', 'true', 'rob')";
+    let asked = one(&c, change, &[]).await;
+    assert_eq!(asked["on_behalf_of"], "rob", "{asked}");
+    let listed = "select on_behalf_of from tenure.governance_change_list('{any}')";
+    assert_eq!(get::<Option<String>>(&c, listed, &[]).await.as_deref(), Some("rob"));
+    let decided = decide(&c, "pam", id(&asked, "change_id"), "approve", None).await;
+    assert_eq!(
+        (&decided["state"], &decided["on_behalf_of"]),
+        (&json!("approved"), &json!("rob")),
+        "{decided}"
+    );
+}
