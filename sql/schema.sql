@@ -2254,8 +2254,8 @@ CREATE FUNCTION tenure.execution_write(p_caller tenure.caller_identity, p_now ti
     LANGUAGE plpgsql
     AS $$...$$;
 
--- executions_advance(timestamp with time zone, text, uuid[], integer[], text[], tenure.chain_entry[]); Type: FUNCTION
-CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[]) RETURNS void
+-- executions_advance(timestamp with time zone, text, uuid[], integer[], text[], tenure.chain_entry[], text); Type: FUNCTION
+CREATE FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[], p_freed text DEFAULT 'hand_over'::text) RETURNS void
     LANGUAGE plpgsql
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -4770,8 +4770,8 @@ CREATE FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p
     LANGUAGE plpgsql
     AS $$...$$;
 
--- step_ends_apply(timestamp with time zone, text, uuid[]); Type: FUNCTION
-CREATE FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS void
+-- step_ends_apply(timestamp with time zone, text, uuid[], text); Type: FUNCTION
+CREATE FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[], p_freed text) RETURNS void
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -4787,6 +4787,11 @@ CREATE FUNCTION tenure.step_ends_follow(p_now timestamp with time zone, p_actor 
 
 -- step_ends_note(timestamp with time zone, uuid[], text); Type: FUNCTION
 CREATE FUNCTION tenure.step_ends_note(p_now timestamp with time zone, p_job_ids uuid[], p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- step_ends_try(timestamp with time zone, text, uuid[]); Type: FUNCTION
+CREATE FUNCTION tenure.step_ends_try(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) RETURNS text
     LANGUAGE plpgsql
     AS $$...$$;
 
@@ -6440,40 +6445,6 @@ CREATE VIEW tenure.job_backlog WITH (security_invoker='true') AS
 
 -- VIEW job_backlog; Type: COMMENT
 COMMENT ON VIEW tenure.job_backlog IS 'How many jobs of each kind are in each state. Filter by state to keep it cheap: terminal states count history.';
-
--- lanes; Type: TABLE
-CREATE TABLE tenure.lanes (
-    lane integer NOT NULL,
-    tenant_id integer NOT NULL,
-    kind text NOT NULL,
-    executor text NOT NULL,
-    stepped boolean DEFAULT false NOT NULL,
-    twin integer DEFAULT 0 NOT NULL,
-    parked_until timestamp with time zone,
-    timed boolean DEFAULT false NOT NULL,
-    planned boolean DEFAULT false NOT NULL,
-    CONSTRAINT lanes_kind_check CHECK (((kind ~ '\S'::text) AND (length(kind) <= 200) AND (kind !~ '[[:cntrl:]]'::text))),
-    CONSTRAINT lanes_twin_check CHECK ((twin >= 0))
-)
-WITH (fillfactor='70');
-
--- TABLE lanes; Type: COMMENT
-COMMENT ON TABLE tenure.lanes IS 'The queue of a tenant, kind and executor: one for plain jobs, one for the jobs of steps.';
-
--- COLUMN lanes.stepped; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.stepped IS 'Whether it is the lane of steps: a claim and an end do more with each of them than with a plain job.';
-
--- COLUMN lanes.twin; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.twin IS '0, or the number of the lane: made by a transaction that could not see another lane of the same key.';
-
--- COLUMN lanes.parked_until; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.parked_until IS 'An idle worker listens for jobs of this lane until then.';
-
--- COLUMN lanes.timed; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.timed IS 'Whether a job with a run timeout or a limit on renewals was ever enqueued here. A claim reads them only then.';
-
--- COLUMN lanes.planned; Type: COMMENT
-COMMENT ON COLUMN tenure.lanes.planned IS 'Whether the job of a slot was ever enqueued here. The end of a job looks for its slot only then.';
 
 -- job_in_progress; Type: VIEW
 CREATE VIEW tenure.job_in_progress WITH (security_invoker='true') AS
@@ -9195,8 +9166,8 @@ GRANT ALL ON FUNCTION tenure.execution_withdraw(p_execution_id uuid, p_reason te
 -- FUNCTION execution_write(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, p_new tenure.new_execution); Type: ACL
 REVOKE ALL ON FUNCTION tenure.execution_write(p_caller tenure.caller_identity, p_now timestamp with time zone, p_submission tenure.submission, p_new tenure.new_execution) FROM PUBLIC;
 
--- FUNCTION executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[]) FROM PUBLIC;
+-- FUNCTION executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[], p_freed text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.executions_advance(p_now timestamp with time zone, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[], p_entries tenure.chain_entry[], p_freed text) FROM PUBLIC;
 
 -- FUNCTION executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.executions_finish(p_now timestamp with time zone, p_actor text, p_ids uuid[]) FROM PUBLIC;
@@ -10452,14 +10423,17 @@ REVOKE ALL ON FUNCTION tenure.step_approvals_request(p_now timestamp with time z
 -- FUNCTION step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_approvals_withdraw(p_now timestamp with time zone, p_execs uuid[], p_numbers integer[], INOUT entries tenure.chain_entry[]) FROM PUBLIC;
 
--- FUNCTION step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
+-- FUNCTION step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[], p_freed text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_ends_apply(p_now timestamp with time zone, p_actor text, p_job_ids uuid[], p_freed text) FROM PUBLIC;
 
 -- FUNCTION step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_ends_follow(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION step_ends_note(p_now timestamp with time zone, p_job_ids uuid[], p_reason text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_ends_note(p_now timestamp with time zone, p_job_ids uuid[], p_reason text) FROM PUBLIC;
+
+-- FUNCTION step_ends_try(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.step_ends_try(p_now timestamp with time zone, p_actor text, p_job_ids uuid[]) FROM PUBLIC;
 
 -- FUNCTION step_ends_write(p_now timestamp with time zone, p_actor text, p_job_ids uuid[], OUT execs uuid[], OUT numbers integer[], OUT states text[], OUT entries tenure.chain_entry[]); Type: ACL
 REVOKE ALL ON FUNCTION tenure.step_ends_write(p_now timestamp with time zone, p_actor text, p_job_ids uuid[], OUT execs uuid[], OUT numbers integer[], OUT states text[], OUT entries tenure.chain_entry[]) FROM PUBLIC;
@@ -11006,9 +10980,6 @@ GRANT SELECT ON TABLE tenure.job_queue TO tenure_server, tenure_admin, tenure_op
 
 -- TABLE job_backlog; Type: ACL
 GRANT SELECT ON TABLE tenure.job_backlog TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- TABLE lanes; Type: ACL
-GRANT SELECT ON TABLE tenure.lanes TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE job_in_progress; Type: ACL
 GRANT SELECT ON TABLE tenure.job_in_progress TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;

@@ -364,6 +364,8 @@ begin
         'error_code', v_step.error_code,
         'error_class', v_step.error_class,
         'error_message', left(v_step.error_message, 500),
-        'ended_at', v_step.ended_at)))::tenure.chain_entry]);
+        'ended_at', v_step.ended_at)))::tenure.chain_entry],
+    -- A rejection stands, whatever is wrong with an execution that waits for a target of this one.
+    'leave_to_tick');
 end
 $$;

@@ -4,9 +4,11 @@
 -- Goes on from steps that have ended or are unknown: stops or skips what cannot follow, dispatches what can,
 -- hands their locks over, and ends executions with no open step. The caller has locked the executions and the
 -- targets, has written the states of these steps, and passes one chain entry for each.
+-- p_freed: 'hand_over' gives freed targets to the next in their queues; 'leave_to_tick' leaves that to the
+-- tick.
 create or replace function tenure.executions_advance(
   p_now timestamptz, p_actor text, p_execs uuid[], p_numbers integer[], p_states text[],
-  p_entries tenure.chain_entry[]) returns void
+  p_entries tenure.chain_entry[], p_freed text default 'hand_over') returns void
 language plpgsql
 set jit = off
 set enable_seqscan = off
@@ -68,7 +70,7 @@ begin
     v_execs := '{}'; v_numbers := '{}';
     -- Where one waiting step after the other is refused, the rest is left to the next tick.
     v_turns := v_turns + 1;
-    if v_turns > tenure.limit_of('hand_over_steps_max') then
+    if v_turns > tenure.limit_of('hand_over_steps_max') or p_freed = 'leave_to_tick' then
       perform tenure.lock_queue_go_on(v_freed.tenants, v_freed.targets);
       v_freed.targets := null;
     end if;

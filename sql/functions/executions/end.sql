@@ -115,16 +115,38 @@ begin
     return;
   end if;
   if tenure.executions_lock_rows(v_ids, v_jobs) then
-    begin
-      perform tenure.step_ends_apply(p_now, p_actor, v_jobs);
+    v_what := tenure.step_ends_try(p_now, p_actor, v_jobs);
+    if v_what is null then
       return;
+    end if;
+  end if;
+  perform tenure.step_ends_note(p_now, v_jobs, v_what);
+end
+$$;
+
+-- Writes the ends of these jobs to their steps and advances the executions, and answers null; or the error
+-- that kept it from that, with nothing written: the work of the job is done, and its end never fails because
+-- of what follows. After an error it tries again without handing targets over: what is wrong with an
+-- execution that waits for a target keeps none from stopping. The caller has locked the executions and their
+-- targets.
+create or replace function tenure.step_ends_try(p_now timestamptz, p_actor text, p_job_ids uuid[])
+returns text
+language plpgsql
+as $$
+declare
+  v_freed text;
+  v_what  text;
+begin
+  foreach v_freed in array array['hand_over', 'leave_to_tick'] loop
+    begin
+      perform tenure.step_ends_apply(p_now, p_actor, p_job_ids, v_freed);
+      return null;
     exception when others then
-      -- The work of the job is done: its end never fails because of the follow-up, which has the error.
       get stacked diagnostics v_what = message_text;
       raise warning 'steps could not be followed up: %', v_what;
     end;
-  end if;
-  perform tenure.step_ends_note(p_now, v_jobs, v_what);
+  end loop;
+  return v_what;
 end
 $$;
 
@@ -148,9 +170,9 @@ end
 $$;
 
 -- Writes the ends of these jobs to their steps and advances the executions. The caller has locked the
--- executions of all of them, and their targets.
-create or replace function tenure.step_ends_apply(p_now timestamptz, p_actor text, p_job_ids uuid[])
-returns void
+-- executions of all of them, and their targets. p_freed: see tenure.executions_advance.
+create or replace function tenure.step_ends_apply(
+  p_now timestamptz, p_actor text, p_job_ids uuid[], p_freed text) returns void
 language plpgsql
 as $$
 declare
@@ -161,7 +183,7 @@ begin
   p_now := greatest(p_now, tenure.now());
   v_over := tenure.step_ends_write(p_now, p_actor, p_job_ids);
   perform tenure.executions_advance(
-    p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_over.entries);
+    p_now, p_actor, v_over.execs, v_over.numbers, v_over.states, v_over.entries, p_freed);
 end
 $$;
 

@@ -171,7 +171,10 @@ begin
       array[v_end.execution_id], array[v_end.subject::uuid]);
     begin
       if tenure.follow_up_take('step_end', v_end.tenant_id, v_end.subject) then
-        perform tenure.step_ends_apply(p_now, 'policy', array[v_end.subject::uuid]);
+        v_what := tenure.step_ends_try(p_now, 'policy', array[v_end.subject::uuid]);
+        if v_what is not null then
+          raise exception '%', v_what;
+        end if;
         v_done := v_done + 1;
       end if;
     exception when others then

@@ -50,6 +50,7 @@ mod execution_transitions;
 mod executions_batches;
 mod executions_clock;
 mod executions_edges;
+mod executions_ends;
 mod executions_forged;
 mod executions_history;
 mod executions_lists;
