@@ -3075,6 +3075,11 @@ CREATE FUNCTION tenure.kind_list() RETURNS TABLE(kind text, executor text, event
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- kind_mark_held(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.kind_mark_held(p_tenant_id integer, p_kind text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$...$$;
+
 -- kinds; Type: TABLE
 CREATE TABLE tenure.kinds (
     tenant_id integer NOT NULL,
@@ -6564,6 +6569,7 @@ CREATE TABLE tenure.leases (
     lease_seconds integer NOT NULL,
     renewals integer DEFAULT 0 NOT NULL,
     held integer NOT NULL,
+    limited boolean DEFAULT false NOT NULL,
     CONSTRAINT leases_held_check CHECK ((held >= 0)),
     CONSTRAINT leases_owner_check CHECK ((owner ~ '\S'::text))
 )
@@ -6571,6 +6577,9 @@ WITH (fillfactor='50', vacuum_truncate=off, autovacuum_vacuum_cost_delay='0');
 
 -- TABLE leases; Type: COMMENT
 COMMENT ON TABLE tenure.leases IS 'One row per claim and lane. A heartbeat renews the whole batch through this one row.';
+
+-- COLUMN leases.limited; Type: COMMENT
+COMMENT ON COLUMN tenure.leases.limited IS 'Whether all its jobs have the mark active.limited. One that was claimed before its kind had a limit, or while it was set, may have jobs without the mark.';
 
 -- lock_fence; Type: SEQUENCE
 CREATE SEQUENCE tenure.lock_fence
@@ -9542,6 +9551,9 @@ REVOKE ALL ON FUNCTION tenure.kind_hold(p_kind text, p_verb text, p_note text, p
 REVOKE ALL ON FUNCTION tenure.kind_list() FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.kind_list() TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
+-- FUNCTION kind_mark_held(p_tenant_id integer, p_kind text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.kind_mark_held(p_tenant_id integer, p_kind text) FROM PUBLIC;
+
 -- TABLE kinds; Type: ACL
 GRANT SELECT ON TABLE tenure.kinds TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
@@ -11013,6 +11025,9 @@ GRANT SELECT(renewals) ON TABLE tenure.leases TO tenure_server, tenure_admin, te
 
 -- COLUMN leases.held; Type: ACL
 GRANT SELECT(held) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN leases.limited; Type: ACL
+GRANT SELECT(limited) ON TABLE tenure.leases TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE migrations; Type: ACL
 GRANT SELECT ON TABLE tenure.migrations TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;

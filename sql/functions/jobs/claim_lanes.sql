@@ -97,8 +97,8 @@ $$;
 -- for longer than lock_timeout, the result is 0, and the claim goes on without this kind.
 --
 -- A claim in flight when the limit was set did not see it: its jobs count from its commit on, so that the
--- kind may be above its limit until some of them end. They have no mark. The leases tell that there are such
--- jobs, and then every held job of the kind is counted instead of the marked ones.
+-- kind may be above its limit until some of them end. They have no mark, nor has their lease. While there is
+-- such a lease, every held job of the kind is counted instead of the marked ones.
 create or replace function tenure.kind_room(p_tenant_id integer, p_kind text) returns integer
 language plpgsql
 set lock_timeout = '100ms'
@@ -106,7 +106,7 @@ as $$
 declare
   v_most  integer;
   v_lanes integer[];
-  v_held  record;
+  v_held  integer;
 begin
   begin
     select k.concurrency_max
@@ -124,13 +124,12 @@ begin
   end if;
   -- New statements: they see the jobs that earlier holders of the lock claimed.
   v_lanes := array(select l.lane from tenure.lanes l where l.tenant_id = p_tenant_id and l.kind = p_kind);
-  select (select count(*) from tenure.active a where a.limited and a.lane = any (v_lanes)) as marked,
-         -- Never too low: see tenure.lease_subtract.
-         (select sum(l.held) from tenure.leases l where l.lane = any (v_lanes)) as leased
+  select case
+           when exists (select from tenure.leases l where l.lane = any (v_lanes) and not l.limited)
+             then (select count(*) from tenure.active a where a.lane = any (v_lanes))
+           else (select count(*) from tenure.active a where a.limited and a.lane = any (v_lanes))
+         end
     into v_held;
-  if v_held.leased > v_held.marked then
-    return v_most - (select count(*) from tenure.active a where a.lane = any (v_lanes));
-  end if;
-  return v_most - v_held.marked;
+  return v_most - v_held;
 end
 $$;

@@ -134,9 +134,10 @@ begin
       having count(*) > 0
     ), leased as (
       insert into tenure.leases as l (token, lane, tenant_id, owner, executor, principal, leased_at,
-        until, lease_seconds, held)
+        until, lease_seconds, held, limited)
       select p_claim.token, p_pick.lane, p_caller.tenant_id, p_claim.worker, p_pick.executor,
-             p_caller.principal, p_now, p_now + p_pick.lease, p_pick.lease_seconds, b.held
+             p_caller.principal, p_now, p_now + p_pick.lease, p_pick.lease_seconds, b.held,
+             p_pick.limited
         from batch b
       -- A second pick of this turn adds to its lease. A lease of another claim with the same token, which
       -- was not yet committed when we looked, is not ours.
@@ -144,7 +145,8 @@ begin
         set held = case
           when l.leased_at = excluded.leased_at then l.held + excluded.held
           else tenure.refuse_token()
-        end
+        end,
+        limited = l.limited and excluded.limited
     ), recorded as (
       insert into tenure.events (epoch, at, tenant_id, lane, kind, actor, job_ids, runs, job_count, data)
       select (select i.epoch from tenure.installation i), p_now, p_caller.tenant_id, p_pick.lane, m.kind,

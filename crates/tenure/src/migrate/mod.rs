@@ -31,7 +31,7 @@ pub use run::migrate;
 pub use status::{SchemaStatus, check};
 
 /// The schema version this program was built with: the number of its last migration.
-pub const SCHEMA_VERSION: i32 = 24;
+pub const SCHEMA_VERSION: i32 = 25;
 
 /// The oldest schema version this program works with.
 pub const SCHEMA_VERSION_MIN: i32 = 22;

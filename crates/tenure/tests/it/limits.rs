@@ -10,6 +10,7 @@ use crate::fixture::{
     Claimed, Db, all, check_invariants, claim_with, enqueue, enqueue_with, get, one, reap, refused, rows, run,
     until_blocked, verb,
 };
+use crate::locks_order::measured;
 
 /// The kind under test.
 const KIND: &str = "print";
@@ -353,4 +354,53 @@ async fn a_limit_is_a_whole_number_of_at_least_one() {
         let answer = one(&c, "select tenure.kind_set('print', $1)", &[&policy]).await;
         refused(&answer, "number_out_of_range");
     }
+}
+
+/// Jobs that others hold, in many lanes, under many leases.
+async fn crowd(c: &Client) {
+    let fill = "select tenure.lane_open('other' || g) from generate_series(1, 100) g;
+         insert into tenure.leases (token, lane, tenant_id, owner, executor, principal, leased_at, until, lease_seconds, held)
+         select gen_random_uuid(), n.lane, 1, 'w', 'external_worker', 'p', tenure.now(), tenure.now() + interval '1 hour', 3600, 5
+           from tenure.lanes n cross join generate_series(1, 10) where n.kind like 'other%';
+         insert into tenure.active (job_id, token, lane, run, attempt, due)
+         select gen_random_uuid(), l.token, l.lane, 1, 1, tenure.now() from tenure.leases l cross join generate_series(1, 5)
+          where l.held = 5;
+         analyze tenure.leases; analyze tenure.active";
+    run(c, fill).await;
+}
+
+/// What a claim of a limited kind reads does not grow with what others hold, nor with a lease that counts too many.
+#[tokio::test]
+async fn the_room_of_a_kind_is_counted_without_reading_what_others_hold() {
+    let db = Db::open().await;
+    let c = db.direct().await;
+    limit(&c, Some(10)).await;
+    enqueue_some(&c, 20).await;
+    let first = claim_with(&c, "w", ", p_limit => 4, p_mode => 'started'").await;
+    crowd(&c).await;
+    let other = db.direct().await;
+    run(&other, "begin; select from tenure.leases for update").await;
+    verb(&c, "job_complete", &first[0], "").await;
+    run(&other, "commit").await;
+    let counted: i64 = get(
+        &c,
+        "select held::bigint from tenure.leases where token = $1",
+        &[&first[0].token],
+    )
+    .await;
+    assert_eq!(counted, 4, "the lease counts one too many");
+
+    let more = ", p_kinds => array['print'], p_limit => 2, p_mode => 'started'";
+    let (got, touched) = measured(&c, async || claim_with(&c, "w", more).await).await;
+    assert_eq!(got.len(), 2);
+    for table in ["active", "leases"] {
+        let read = touched.get(table).map_or(0, |it| it.0);
+        assert!(read <= 20, "it reads {read} rows of {table}");
+    }
+    assert_eq!(
+        claim_with(&c, "w", ", p_kinds => array['print'], p_limit => 100")
+            .await
+            .len(),
+        5
+    );
 }
