@@ -14,7 +14,7 @@ use crate::{Effect, Json, Operation, Priority, Route, Shape, Timestamp};
 ///
 /// While a job of the same kind with the same key is unfinished, the answer is that job, with `duplicate` set and status 200
 /// instead of 201. What is left out has the default of the kind.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobEnqueue {
     /// The kind of work.

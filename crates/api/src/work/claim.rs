@@ -60,6 +60,24 @@ fn claim_mode_default() -> ClaimMode {
     ClaimMode::Started
 }
 
+impl JobClaim {
+    /// Claims one job of any kind, and starts it.
+    pub fn new(worker: impl Into<String>) -> JobClaim {
+        JobClaim {
+            worker: worker.into(),
+            executor: None,
+            kinds: None,
+            limit: claim_limit_default(),
+            lease_seconds: None,
+            mode: claim_mode_default(),
+            priority_min: None,
+            affinity_key: None,
+            token: None,
+            wait_seconds: None,
+        }
+    }
+}
+
 impl Operation for JobClaim {
     const NAME: &str = "job_claim";
     const FUNCTION: &str = "job_claim_many";
