@@ -1,23 +1,27 @@
 //! The spans of requests and jobs: servers that are asked to send them to a collector, by OTLP over HTTP as the standard
 //! variables of OpenTelemetry say.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{SpanExporter, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use tenure_core::codes;
+use tenure_client::connect::{Connector, reason, tls_config};
+use tenure_core::{Refusal, codes};
+use tokio::runtime::{Builder, Runtime};
 use tracing::Subscriber;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::errors::{Outcome, refuse};
 
@@ -25,6 +29,8 @@ use crate::errors::{Outcome, refuse};
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 /// How long one delivery may take.
 const DELIVERY_MAX: Duration = Duration::from_secs(10);
+/// What a collector answers is not larger.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 /// How long the end of the program waits for the last one.
 const FLUSH_MAX: Duration = Duration::from_secs(5);
 
@@ -77,7 +83,7 @@ fn is_asked_for() -> bool {
 fn provider() -> Outcome<SdkTracerProvider> {
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_http_client(Post::new())
+        .with_http_client(Post::new()?)
         .build();
     let exporter = exporter.map_err(|error| {
         refuse(
@@ -107,39 +113,39 @@ fn provider() -> Outcome<SdkTracerProvider> {
         .build())
 }
 
-/// Delivers by HTTP, on the exporter's own thread: so it may wait there.
+/// Delivers by HTTP, on the exporter's own thread: so it may wait there. The runtime is its own as well, because the last spans are
+/// delivered when that of the program has ended.
 #[derive(Debug)]
 struct Post {
-    agent: ureq::Agent,
-    /// Told once, not with every delivery.
+    runtime: Runtime,
+    client: Client<Connector, Full<Bytes>>,
+    /// Said once, not with every delivery.
     failing: AtomicBool,
 }
 
 impl Post {
-    fn new() -> Post {
-        let found = rustls_native_certs::load_native_certs().certs;
-        let trusted: Vec<Certificate<'static>> = found.iter().map(|it| Certificate::from_der(it).to_owned()).collect();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::new_with_certs(&trusted))
-            .unversioned_rustls_crypto_provider(provider);
-        let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(DELIVERY_MAX))
-            .tls_config(tls.build());
-        Post {
-            agent: config.build().into(),
+    fn new() -> Outcome<Post> {
+        let tls = tls_config(None).map_err(Refusal::from)?;
+        let connector = Connector::new(tls, DELIVERY_MAX).with_proxies_of_environment();
+        let mut builder = Client::builder(TokioExecutor::new());
+        // Between two deliveries the runtime stands still, and an idle connection with it.
+        builder.pool_max_idle_per_host(0);
+        Ok(Post {
+            runtime: Builder::new_current_thread().enable_all().build()?,
+            client: builder.build(connector),
             failing: AtomicBool::new(false),
-        }
+        })
     }
-}
 
-impl Post {
     fn deliver(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let (head, body) = request.into_parts();
-        let answer = self.agent.run(Request::from_parts(head, body.to_vec()))?;
-        let (head, mut body) = answer.into_parts();
-        Ok(Response::from_parts(head, body.read_to_vec()?.into()))
+        let exchange = async {
+            let (head, body) = self.client.request(request.map(Full::new)).await?.into_parts();
+            let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?;
+            Ok(Response::from_parts(head, body.to_bytes()))
+        };
+        // The limit needs the clock of the runtime, so it is made within.
+        self.runtime
+            .block_on(async { tokio::time::timeout(DELIVERY_MAX, exchange).await })?
     }
 }
 
@@ -150,7 +156,7 @@ impl HttpClient for Post {
         let trouble = match &outcome {
             Ok(answer) if answer.status().is_success() => None,
             Ok(answer) => Some(answer.status().to_string()),
-            Err(error) => Some(error.to_string()),
+            Err(error) => Some(reason(error.as_ref())),
         };
         let failed_before = self.failing.swap(trouble.is_some(), Ordering::Relaxed);
         match trouble {

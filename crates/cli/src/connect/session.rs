@@ -1,7 +1,6 @@
 //! A connection to a database, on which every call is a transaction of its own, or the way to a server, for the tenant that
 //! was named.
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure::operations::Perform;
 use tenure::store;
@@ -14,7 +13,7 @@ use tokio_postgres::{Client, Transaction};
 use super::Place;
 use crate::errors::{Outcome, refuse};
 use crate::output::{Output, json_of};
-use crate::remote::{self, Remote, Request};
+use crate::remote::{self, Remote};
 
 /// The rows of a page where the whole list is wanted: the most that a page may have.
 pub(crate) const ROWS_MAX: i32 = 1000;
@@ -66,15 +65,6 @@ impl Scope<'_> {
             Scope::Session => Ok(()),
             Scope::Installation => store::for_every_tenant(tx).await,
             Scope::Tenant(name) => store::as_tenant(tx, name, None).await,
-        }
-    }
-
-    fn request<O: Operation>(self, operation: &O) -> Request {
-        let request = Request::of(operation);
-        match self {
-            Scope::Session => request,
-            Scope::Installation => request.for_installation(true),
-            Scope::Tenant(name) => request.in_tenant(name),
         }
     }
 }
@@ -132,8 +122,7 @@ impl Session {
         operation: &O,
     ) -> Outcome<(O::Answer, Value)> {
         if let Way::Http(remote) = &self.way {
-            let whole: Value = remote.send(scope.request(operation)).await?;
-            return Ok((remote.typed(&whole)?, whole));
+            return remote.perform(scope, operation).await;
         }
         let work = async |tx: &Transaction<'_>| {
             scope.enter(tx).await?;
@@ -169,18 +158,6 @@ impl Session {
         Ok(items)
     }
 
-    /// Runs one call: the request where this is the way to a server, else the work in a transaction of its own.
-    pub(crate) async fn call<T: DeserializeOwned>(
-        &mut self,
-        request: Request,
-        work: impl AsyncFnOnce(&Transaction<'_>) -> tenure::Result<T>,
-    ) -> Outcome<T> {
-        match &self.way {
-            Way::Http(remote) => remote.send(request).await,
-            Way::Sql { .. } => self.sql(work).await,
-        }
-    }
-
     /// Runs one call in the database. It is committed even when it refuses: a refusal may carry what it decided, such as the
     /// move of a job whose deadline has passed. What was raised has undone itself.
     pub(crate) async fn sql<T>(&mut self, work: impl AsyncFnOnce(&Transaction<'_>) -> tenure::Result<T>) -> Outcome<T> {
@@ -188,18 +165,6 @@ impl Session {
         let answer = work(&transaction).await;
         transaction.commit().await.map_err(tenure::Error::from)?;
         Ok(answer?)
-    }
-
-    /// Runs one request, or several calls in the database that hold together.
-    pub(crate) async fn together<T: DeserializeOwned>(
-        &mut self,
-        request: Request,
-        work: impl AsyncFnOnce(&Transaction<'_>) -> tenure::Result<T>,
-    ) -> Outcome<T> {
-        match &self.way {
-            Way::Http(remote) => remote.send(request).await,
-            Way::Sql { .. } => self.transaction(work).await,
-        }
     }
 
     /// Runs several calls in the database that hold together: when one refuses, none has happened.

@@ -8,13 +8,14 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::http::Agent;
 use crate::workbench::Workbench;
 
 /// A server on the workbench's database; killed with this value.
 pub(crate) struct Api {
     child: Child,
     url: String,
-    agent: ureq::Agent,
+    agent: Agent,
     /// What it said when it was ready.
     pub(crate) told: Value,
 }
@@ -41,7 +42,6 @@ impl Api {
         let output = child.stdout.take().expect("its output");
         BufReader::new(output).read_line(&mut line).expect("a line");
         let ready: Value = serde_json::from_str(&line).expect("what it says when it is ready");
-        let config = ureq::Agent::config_builder().http_status_as_error(false).build();
         Api {
             child,
             url: ready["api"]
@@ -49,7 +49,7 @@ impl Api {
                 .or(ready["ready"].as_str())
                 .expect("an address")
                 .to_owned(),
-            agent: config.into(),
+            agent: Agent::new(),
             told: ready,
         }
     }
@@ -60,7 +60,7 @@ impl Api {
     }
 
     /// Who sends requests to it.
-    pub(crate) fn agent(&self) -> &ureq::Agent {
+    pub(crate) fn agent(&self) -> &Agent {
         &self.agent
     }
 
@@ -94,19 +94,10 @@ impl Api {
 
     /// Sends a request with these headers.
     pub(crate) fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Reply {
-        let mut request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let answer = match body {
-            Some(body) => self.agent.run(request.body(body.to_owned()).expect("a request")),
-            None => self.agent.run(request.body(()).expect("a request")),
-        };
-        let mut answer = answer.expect("an answer");
-        let status = answer.status().as_u16();
-        let text = answer.body_mut().read_to_string().expect("text");
+        let url = format!("{}{path}", self.url);
+        let answer = self.agent.send((method, &url), headers, body).expect("an answer");
+        let status = answer.status;
+        let text = answer.text().expect("text");
         (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }
 

@@ -54,9 +54,9 @@ async fn every_answer_forbids_guessing_its_type_and_keeping_it() {
         );
     }
     let metrics = server.ready["metrics"].as_str().expect("an address");
-    let answer = ureq::get(metrics).call().expect("an answer");
-    assert_eq!(answer.headers()["x-content-type-options"], "nosniff");
-    assert_eq!(answer.headers()["cache-control"], "no-store");
+    let answer = crate::http::get(metrics);
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
 #[tokio::test]

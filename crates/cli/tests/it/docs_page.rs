@@ -12,14 +12,8 @@ async fn the_documentation_is_browsed_without_a_key_and_without_any_other_host()
         ("/docs/page.css", "text/css; charset=utf-8"),
         ("/docs/page.js", "text/javascript; charset=utf-8"),
     ] {
-        let mut answer = ureq::get(format!("{}{path}", api.url())).call().expect("an answer");
-        let header = |name: &str| {
-            let value = answer
-                .headers()
-                .get(name)
-                .unwrap_or_else(|| panic!("{path} has {name}"));
-            value.to_str().expect("text").to_owned()
-        };
+        let answer = crate::http::get(&format!("{}{path}", api.url()));
+        let header = |name: &str| answer.header(name).unwrap_or_else(|| panic!("{path} has {name}"));
         assert_eq!(header("content-type"), kind);
         let policy = header("content-security-policy");
         assert!(
@@ -28,7 +22,7 @@ async fn the_documentation_is_browsed_without_a_key_and_without_any_other_host()
         );
         assert!(!policy.contains("unsafe") && !policy.contains('*'), "{policy}");
         assert_eq!(header("x-content-type-options"), "nosniff");
-        let text = answer.body_mut().read_to_string().expect("text");
+        let text = answer.text().expect("text");
         for other in ["http://", "https://", "innerHTML", "<style", "onclick"] {
             assert!(!text.contains(other), "{path} has {other}");
         }

@@ -1,34 +1,28 @@
 //! Events as they happen: server-sent events of a running server.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 
 use serde_json::{Value, json};
 
 use crate::api::{Api, key};
+use crate::http::Body;
 use crate::workbench::Workbench;
 
 /// A stream that somebody reads.
-struct Stream(BufReader<Box<dyn Read + Send>>);
+struct Stream(BufReader<Body>);
 
 /// One event: its id, its kind, and what it says.
 type Told = (String, String, Value);
 
 impl Stream {
     fn open(api: &Api, key: &str, query: &str, last: Option<&str>) -> Stream {
-        let mut request = ureq::http::Request::builder()
-            .uri(format!("{}/v1/events{query}", api.url()))
-            .header("authorization", format!("Bearer {key}"))
-            .header("accept", "text/event-stream");
-        if let Some(last) = last {
-            request = request.header("last-event-id", last);
-        }
-        let answer = api
-            .agent()
-            .run(request.body(()).expect("a request"))
-            .expect("an answer");
-        assert_eq!(answer.status(), 200);
-        assert_eq!(answer.headers()["content-type"], "text/event-stream");
-        let mut stream = Stream(BufReader::new(Box::new(answer.into_body().into_reader())));
+        let (url, bearer) = (format!("{}/v1/events{query}", api.url()), format!("Bearer {key}"));
+        let mut headers = vec![("authorization", bearer.as_str()), ("accept", "text/event-stream")];
+        headers.extend(last.map(|last| ("last-event-id", last)));
+        let answer = api.agent().send(("GET", &url), &headers, None).expect("an answer");
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+        let mut stream = Stream(BufReader::new(answer.body));
         let beginning = stream.block().expect("a beginning");
         assert!(
             beginning[0].starts_with("id: ") && beginning[1] == "retry: 2000",

@@ -101,12 +101,7 @@ fn sample(line: &str) -> Sample {
 /// Reads from the listener that asks for no key.
 fn scrape(api: &Api) -> (Scrape, String) {
     let url = api.told["metrics"].as_str().expect("an address");
-    let text = ureq::get(url)
-        .call()
-        .expect("an answer")
-        .body_mut()
-        .read_to_string()
-        .expect("text");
+    let text = crate::http::get(url).text().expect("text");
     (Scrape::read(&text), text)
 }
 

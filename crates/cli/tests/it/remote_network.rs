@@ -14,7 +14,7 @@ use crate::remote_scene::Scene;
 use crate::workbench::{Answer, check_refusal, tenure, text_of};
 
 /// A key that looks like one.
-fn some_key() -> String {
+pub(crate) fn some_key() -> String {
     format!("tnr_{}_{}", "a".repeat(13), "b".repeat(52))
 }
 
@@ -28,7 +28,7 @@ fn asking(server: &str, args: &[&str]) -> Command {
 }
 
 /// Somebody who listens, and does this with whoever comes; answers its URL.
-fn listening(scheme: &str, host: &str, serve: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
+pub(crate) fn listening(scheme: &str, host: &str, serve: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let serve = Arc::new(serve);
@@ -156,7 +156,7 @@ fn a_key_is_not_sent_in_the_clear_to_another_machine() {
 }
 
 /// Passes bytes on, both ways, until one side ends.
-fn pass_on(mut from: TcpStream, to: &str) {
+pub(crate) fn pass_on(mut from: TcpStream, to: &str) {
     let mut to = TcpStream::connect(to).expect("the server");
     let (mut back_from, mut back_to) = (to.try_clone().expect("a clone"), from.try_clone().expect("a clone"));
     let back = std::thread::spawn(move || {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::api::{Api, key};
 use crate::executions_scene::look_and_change;
+use crate::http::Agent;
 use crate::workbench::{Workbench, eventually, text_of};
 
 const ALL: &[&str] = &["--role", "producer", "--role", "worker", "--role", "operator"];
@@ -38,33 +39,25 @@ impl Keyed {
 
 /// Sends a request with an `Idempotency-Key`; none when the server is gone.
 pub(crate) fn try_send(
-    api: (&ureq::Agent, &str),
+    api: (&Agent, &str),
     key: &str,
     idempotency_key: &str,
     (method, path): (&str, &str),
     body: Option<&str>,
 ) -> Option<Keyed> {
     let (agent, url) = api;
-    let request = ureq::http::Request::builder()
-        .method(method)
-        .uri(format!("{url}{path}"))
-        .header("authorization", format!("Bearer {key}"))
-        .header("content-type", "application/json")
-        .header("idempotency-key", idempotency_key);
-    let answer = match body {
-        Some(body) => agent.run(request.body(body.to_owned()).expect("a request")),
-        None => agent.run(request.body(()).expect("a request")),
-    };
-    let mut answer = answer.ok()?;
-    let text_of = |name: &str| {
-        let value = answer.headers().get(name)?;
-        Some(value.to_str().expect("text").to_owned())
-    };
+    let headers = [
+        ("authorization", format!("Bearer {key}")),
+        ("content-type", "application/json".to_owned()),
+        ("idempotency-key", idempotency_key.to_owned()),
+    ];
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let answer = agent.send((method, &format!("{url}{path}")), &headers, body).ok()?;
     Some(Keyed {
-        status: answer.status().as_u16(),
-        replayed: text_of("idempotency-replayed").as_deref() == Some("true"),
-        retry_after: text_of("retry-after"),
-        text: answer.body_mut().read_to_string().ok()?,
+        status: answer.status,
+        replayed: answer.header("idempotency-replayed") == Some("true"),
+        retry_after: answer.header("retry-after").map(str::to_owned),
+        text: answer.text().ok()?,
     })
 }
 

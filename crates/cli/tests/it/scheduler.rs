@@ -29,8 +29,7 @@ fn counted(servers: &[Api], what: &str) -> f64 {
     let series = format!("tenure_scheduler_slots_total{{what=\"{what}\"}} ");
     let of = |server: &Api| -> f64 {
         let url = server.told["metrics"].as_str().expect("an address");
-        let text = ureq::get(url).call().expect("an answer").body_mut().read_to_string();
-        let text = text.expect("text");
+        let text = crate::http::get(url).text().expect("text");
         let line = text.lines().find_map(|line| line.strip_prefix(&series));
         line.unwrap_or_else(|| panic!("no {series} in {text}"))
             .parse()

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use crate::api::{Api, key};
+use crate::http::Agent;
 use crate::workbench::{Workbench, eventually, text_of};
 
 /// Jobs in one request.
@@ -15,9 +16,11 @@ const BATCHES_BEFORE: usize = 25;
 
 /// An answer, or none when the server has gone.
 fn ask(url: &str, key: &str, path: &str, body: &Value) -> Option<Value> {
-    let request = ureq::post(format!("{url}{path}")).header("authorization", format!("Bearer {key}"));
-    let answer = request.content_type("application/json").send(body.to_string());
-    let text = answer.ok()?.body_mut().read_to_string().ok()?;
+    let (url, bearer) = (format!("{url}{path}"), format!("Bearer {key}"));
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let answer = Agent::new().send(("POST", &url), &headers, Some(&body.to_string()));
+    // Whatever ends the work is an end: a refusal of a server that stops as well.
+    let text = answer.ok().filter(|answer| answer.status < 300)?.text().ok()?;
     Some(serde_json::from_str(&text).expect("JSON"))
 }
 

@@ -38,6 +38,14 @@ pub(crate) fn tenure() -> Command {
         "PGOPTIONS",
         "TENURE_ZONEINFO",
         "TZDIR",
+        "ALL_PROXY",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "NO_PROXY",
+        "all_proxy",
+        "https_proxy",
+        "http_proxy",
+        "no_proxy",
     ] {
         command.env_remove(variable);
     }

@@ -17,7 +17,6 @@ use tenure_core::codes;
 use crate::connect::Place;
 use crate::errors::{Failure, Outcome};
 use crate::output::{Column, Format, Output};
-use crate::remote::Request;
 
 use self::finding::{Finding, Verdict};
 
@@ -64,9 +63,10 @@ async fn examine(place: &Place) -> Outcome<Vec<Finding>> {
     };
     let before = Timestamp::now();
     // As JSON, not by its type: an answer that lacks something is a finding too.
-    let doctor: Value = session
-        .call(Request::of(&DoctorShow {}), async |tx| health::doctor(tx).await)
-        .await?;
+    let doctor: Value = match session.remote() {
+        Some(remote) => remote.perform_json(&DoctorShow {}).await?,
+        None => session.sql(async |tx| health::doctor(tx).await).await?,
+    };
     let after = Timestamp::now();
     let keys = session.perform(&ConfigList {}).await?.0.items;
 

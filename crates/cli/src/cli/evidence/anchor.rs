@@ -4,18 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use tenure::operations::Perform;
-use tenure::store::for_every_tenant;
 use tenure_api::Page;
 use tenure_api::anchors::{AnchorList, AnchorShow};
 use tenure_core::anchor::Checkpoint;
 
 use super::super::verb::{Chosen, Command, Noun, Verb};
 use super::export::{unwritable, write};
-use crate::connect::Session;
+use crate::connect::{Scope, Session};
 use crate::errors::Outcome;
 use crate::output::Column;
-use crate::remote::Request;
 use crate::values::Number;
 
 const LIST: &[Column] = &[
@@ -137,13 +134,6 @@ async fn page_after(session: &mut Session, after: i64, all_tenants: bool) -> Out
         heads: true,
         ..AnchorList::default()
     };
-    let request = Request::of(&list).for_installation(all_tenants);
-    session
-        .together(request, async |tx| {
-            if all_tenants {
-                for_every_tenant(tx).await?;
-            }
-            list.perform(tx).await
-        })
-        .await
+    let (page, _) = session.perform_in(Scope::of(all_tenants), &list).await?;
+    Ok(page)
 }

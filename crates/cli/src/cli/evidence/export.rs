@@ -14,7 +14,6 @@ use uuid::Uuid;
 use crate::connect::Session;
 use crate::errors::{Failure, Outcome, refuse};
 use crate::evidence_key;
-use crate::remote;
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
@@ -28,7 +27,7 @@ pub(crate) struct Export {
 impl Export {
     pub(crate) async fn run(self, mut session: Session) -> Outcome {
         let file = match session.remote() {
-            Some(remote) => remote.send(remote::execution_evidence(self.execution)).await?,
+            Some(remote) => remote.execution_evidence(self.execution).await?,
             None => signed(&mut session, self.execution).await?,
         };
         let Some(path) = &self.out else {
