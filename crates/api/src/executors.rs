@@ -71,6 +71,7 @@ pub struct ExecutorBeat {
     /// The job that it works on.
     pub current_job_id: Option<Uuid>,
     /// More about the process: a JSON object of up to 8192 bytes.
+    #[schemars(with = "Option<crate::values::JsonObject>")]
     pub metadata: Option<Json>,
     /// Distinguishes processes with the same name.
     pub instance: Option<Uuid>,

@@ -163,6 +163,7 @@ impl Operation for KeyCreate {
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyCreated {
     /// The key. It is shown this once.
+    #[schemars(example = &"tnr_k7q2m4xz_SECRET")]
     pub key: String,
     /// The beginning of the key, which names it.
     pub prefix: String,

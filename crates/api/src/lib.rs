@@ -56,7 +56,7 @@ pub use operation::{Effect, Operation, Route, Shape};
 pub use page::Page;
 pub use problem::Problem;
 pub use timestamp::{InvalidTimestamp, Timestamp};
-pub use values::{Json, Priority};
+pub use values::{Json, Priority, PriorityName};
 
 /// For the macros of this crate.
 #[doc(hidden)]

@@ -135,6 +135,7 @@ pub struct SubscriptionCreate {
     #[schemars(length(min = 1, max = 32), example = serde_json::json!(["job.dead_lettered"]))]
     pub event_kinds: Vec<String>,
     /// What a matching event leads to.
+    #[schemars(example = &"job")]
     pub target: SubscriptionTarget,
     /// What else an event must have to match.
     pub filter: Option<SubscriptionFilter>,
@@ -153,7 +154,7 @@ pub struct SubscriptionCreate {
     #[schemars(range(min = 1, max = 64))]
     pub depth_max: Option<i32>,
     /// For the target `webhook`: the URL to send to.
-    #[schemars(length(max = 2000), example = &"https://example.com/hook")]
+    #[schemars(length(max = 2000))]
     pub url: Option<String>,
     /// The person or program that this is done for.
     pub on_behalf_of: Option<String>,

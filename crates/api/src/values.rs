@@ -9,6 +9,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::words;
+
 /// Any JSON value, kept digit by digit. As an argument of a SQL function it is `jsonb`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -28,6 +30,24 @@ impl JsonSchema for Json {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({JSON_MARK: true})
+    }
+}
+
+/// The schema of a [`Json`] that must be an object. Its members are the business of who wrote it.
+pub(crate) struct JsonObject;
+
+impl JsonSchema for JsonObject {
+    fn schema_name() -> Cow<'static, str> {
+        "JsonObject".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A JSON object with members of any name and any value.",
+            "type": "object",
+            "additionalProperties": true,
+            JSON_MARK: true,
+        })
     }
 }
 
@@ -121,20 +141,31 @@ impl<'de> Deserialize<'de> for Priority {
     }
 }
 
+words! {
+    /// The name of a priority.
+    pub enum PriorityName {
+        /// Before all others.
+        Urgent = "urgent",
+        /// The usual one.
+        Normal = "normal",
+        /// After all others.
+        Bulk = "bulk",
+    }
+}
+
 impl JsonSchema for Priority {
     fn schema_name() -> Cow<'static, str> {
         "Priority".into()
     }
 
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"anyOf": [
-            {"type": "integer", "minimum": -32768, "maximum": 32767},
-            {"type": "string", "enum": ["urgent", "normal", "bulk"]},
-        ]})
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A priority by name or by number; higher goes first.",
+            "anyOf": [
+                {"type": "integer", "minimum": -32768, "maximum": 32767},
+                generator.subschema_for::<PriorityName>(),
+            ],
+        })
     }
 }
 

@@ -35,3 +35,14 @@ pub use words::{
     ActionClass, ArchivedState, Effects, EndReason, ExecutionMode, ExecutionState, KeyOrigin, LockScope, OnStepFailure,
     Parked, RetryMode, SectionState, SlaClass, StepJobState, StepState, Stopping, Verdict,
 };
+
+/// A plan as the documentation of the API shows it.
+fn example_plan() -> serde_json::Value {
+    serde_json::json!({
+        "purpose": "look at web-1",
+        "sla_class": "fast",
+        "steps": [{
+            "id": "look", "action": "host.diagnose", "action_class": "read", "target_type": "host", "target_ref": "web-1",
+        }],
+    })
+}

@@ -14,6 +14,7 @@ use crate::{Effect, Json, Operation, Route, Timestamp};
 #[serde(deny_unknown_fields)]
 pub struct ExecutionPreview {
     /// The plan: a JSON document by /plan.schema.json.
+    #[schemars(with = "crate::values::JsonObject", example = super::example_plan())]
     pub plan: Json,
     /// The person or program that it would be submitted for; rules for this principal apply too.
     pub on_behalf_of: Option<String>,

@@ -16,6 +16,7 @@ use crate::{Effect, Json, Operation, Route, Timestamp};
 #[serde(deny_unknown_fields)]
 pub struct ExecutionSubmit {
     /// The plan: a JSON document by /plan.schema.json. It is brought into its canonical form (RFC 8785), frozen and hashed.
+    #[schemars(with = "crate::values::JsonObject", example = super::example_plan())]
     pub plan: Json,
     /// The idempotency key: the same key and plan is the same execution, another plan under this key is refused. Left out, the plan
     /// itself is the key while its execution is under way.
@@ -31,6 +32,7 @@ pub struct ExecutionSubmit {
     /// Do not start after this time; an execution that has not started by then is cancelled.
     pub start_before: Option<Timestamp>,
     /// A JSON object that is kept beside the plan, at most 8192 bytes.
+    #[schemars(with = "Option<crate::values::JsonObject>")]
     pub metadata: Option<Json>,
     /// The person or program that this is done for.
     pub on_behalf_of: Option<String>,

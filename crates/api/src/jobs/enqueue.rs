@@ -21,6 +21,7 @@ pub struct JobEnqueue {
     #[schemars(length(min = 1, max = 200), example = &"report")]
     pub kind: String,
     /// What the worker needs to know: a small JSON object.
+    #[schemars(with = "Option<crate::values::JsonObject>", example = serde_json::json!({"month": "2026-01"}))]
     pub payload: Option<Json>,
     /// The idempotency key: there is one unfinished job per tenant, kind and key.
     pub key: Option<String>,
@@ -130,6 +131,7 @@ pub struct NewJob {
     #[schemars(length(min = 1, max = 200), example = &"report")]
     pub kind: String,
     /// What the worker needs to know: a small JSON object.
+    #[schemars(with = "Option<crate::values::JsonObject>", example = serde_json::json!({"month": "2026-01"}))]
     pub payload: Option<Json>,
     /// The idempotency key: there is one unfinished job per tenant, kind and key.
     pub key: Option<String>,

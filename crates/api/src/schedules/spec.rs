@@ -171,7 +171,7 @@ members! {
     /// The priority of the jobs; `normal` by default.
     priority: Priority,
     /// The payload of the jobs: a small JSON object. A job finds the slot it runs for in the member `slot` beside it.
-    #[schemars(example = serde_json::json!({"report": "daily"}))]
+    #[schemars(with = "Option<crate::values::JsonObject>", example = serde_json::json!({"report": "daily"}))]
     payload: Json,
     /// Who may see the payload; `safe_metadata` by default.
     classification: Classification,

@@ -131,6 +131,7 @@ pub struct ClaimedJob {
     /// The executor that it is for.
     pub executor: String,
     /// Its state: `leased` or `in_progress`.
+    #[schemars(example = &"in_progress")]
     pub state: JobState,
     /// The number of this run; every claim begins a run.
     pub run: i32,
@@ -149,6 +150,7 @@ pub struct ClaimedJob {
     /// When it must have started.
     pub deadline_at: Option<Timestamp>,
     /// What the worker needs to know.
+    #[schemars(with = "crate::values::JsonObject", example = serde_json::json!({"month": "2026-01"}))]
     pub payload: Json,
     /// Who may see the payload.
     pub payload_classification: Classification,

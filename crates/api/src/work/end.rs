@@ -71,6 +71,7 @@ pub struct JobComplete {
     /// The token of its claim.
     pub token: Uuid,
     /// The result: a small JSON value.
+    #[schemars(example = serde_json::json!({"pages": 12}))]
     pub result: Option<Json>,
     /// Where a larger result is.
     pub result_ref: Option<String>,
@@ -203,6 +204,7 @@ pub struct RunEnd {
     /// How the run ended.
     pub outcome: Outcome,
     /// The result: a small JSON value.
+    #[schemars(example = serde_json::json!({"pages": 12}))]
     pub result: Option<Json>,
     /// Where a larger result is.
     pub result_ref: Option<String>,

@@ -195,6 +195,7 @@ pub struct JobProgress {
     /// The token of its claim.
     pub token: Uuid,
     /// The progress: a small JSON object.
+    #[schemars(with = "crate::values::JsonObject", example = serde_json::json!({"percent": 50}))]
     pub progress: Json,
 }
 

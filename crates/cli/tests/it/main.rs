@@ -6,6 +6,7 @@ mod actions;
 mod agent_queue;
 mod anchors;
 mod api;
+mod api_description;
 mod api_executions;
 mod api_keys;
 mod api_promises;

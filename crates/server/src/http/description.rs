@@ -141,10 +141,12 @@ pub(super) fn document() -> Value {
         "paths": paths,
         "components": {
             "schemas": schemas,
+            "responses": {"Refused": openapi::refused()},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "tnr_PREFIX_SECRET"}},
         },
     });
     events::describe(&mut document);
+    openapi::add_examples(&mut document);
     document
 }
 
@@ -160,7 +162,7 @@ fn described(route: &Beside) -> Value {
         operation["description"] = route.details.into();
     }
     if let Some(status) = route.refused {
-        operation["responses"][status] = openapi::refused();
+        operation["responses"][status] = json!({"$ref": "#/components/responses/Refused"});
     }
     if !route.needs_key {
         operation["security"] = json!([{}]);
@@ -177,7 +179,7 @@ fn described(route: &Beside) -> Value {
 fn parameter(name: &str) -> Value {
     let (description, schema) = match name {
         "code" => ("The code, such as gate_closed.", text()),
-        _ => ("Its id.", json!({"type": "string", "format": "uuid"})),
+        _ => ("The id of the execution.", json!({"type": "string", "format": "uuid"})),
     };
     json!({"name": name, "in": "path", "required": true, "description": description, "schema": schema})
 }

@@ -56,30 +56,11 @@ function fields(document, given, marked, depth = 0) {
   return parts;
 }
 
-/** An example of what a schema describes: what is needed, or all of it. */
-function example(document, given, name = "") {
-  const schema = resolve(document, given);
-  if (schema.example !== undefined) return schema.example;
-  if (schema.enum) return schema.enum[0];
-  if (schema.oneOf ?? schema.anyOf) return example(document, (schema.oneOf ?? schema.anyOf)[0], name);
-  switch ([schema.type ?? "any"].flat()[0]) {
-    case "object": {
-      const needed = (schema.required ?? []).map((field) => [field, example(document, schema.properties[field], field)]);
-      return Object.fromEntries(needed);
-    }
-    case "array": return [example(document, schema.items)];
-    case "integer": return Math.max(schema.minimum ?? 1, 1);
-    case "boolean": return true;
-    case "string": return schema.format === "uuid" ? "01990000-0000-7000-8000-000000000001" : schema.format === "date-time" ? "2026-01-02T03:04:05Z" : name || "text";
-    default: return {};
-  }
-}
-
-function curl(document, call) {
+function curl(call) {
   const path = call.path.replaceAll(/\{(\w+)\}/g, (_, name) => name.toUpperCase());
   const parts = [call.method === "get" ? `curl ${location.origin}${path}` : `curl -X ${call.method.toUpperCase()} ${location.origin}${path}`];
   if (!call.open) parts.push(`-H "Authorization: Bearer $TENURE_KEY"`);
-  if (call.body) parts.push(`-H "Content-Type: application/json"`, `-d '${JSON.stringify(example(document, call.body))}'`);
+  if (call.body) parts.push(`-H "Content-Type: application/json"`, `-d '${JSON.stringify(call.example)}'`);
   return parts.join(" \\\n  ");
 }
 
@@ -90,6 +71,7 @@ function callsOf(document) {
       path, method, id: call.operationId, tag: call.tags?.[0] ?? "", summary: call.summary ?? "", description: call.description ?? "",
       parameters: call.parameters ?? [], open: (call.security ?? []).some((one) => !Object.keys(one).length),
       body: call.requestBody?.content?.["application/json"]?.schema, responses: call.responses ?? {},
+      example: call.requestBody?.content?.["application/json"]?.example,
     })));
   return document.tags.map((tag) => ({ ...tag, calls: calls.filter((call) => call.tag === tag.name) })).filter((tag) => tag.calls.length);
 }
@@ -114,7 +96,7 @@ function article(document, call) {
     const title = [`Answer ${status}`, response.description].filter(Boolean).join(": ");
     parts.push(shown.length ? make("details", {}, make("summary", {}, title), ...shown) : make("p", { className: "answer" }, title));
   }
-  parts.push(make("details", {}, make("summary", {}, "With curl"), make("pre", {}, curl(document, call))));
+  parts.push(make("details", {}, make("summary", {}, "With curl"), make("pre", {}, curl(call))));
   return make("article", { id: call.id }, ...parts);
 }
 

@@ -4,9 +4,15 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use self::schemas::{keep_used, name_of, or_null, reference_to, strip, without_null};
 use crate::fields::describe;
-use crate::values::JSON_MARK;
+use crate::governed::GOVERNED_STATUSES;
 use crate::{Effect, Operation, Problem};
+
+mod examples;
+mod schemas;
+
+pub use self::examples::add_examples;
 
 /// The schema of a type, with everything in it.
 pub fn plain_schema<T: JsonSchema>() -> Value {
@@ -51,7 +57,7 @@ pub fn document() -> (Map<String, Value>, Map<String, Value>) {
     document.finish()
 }
 
-/// The response of a refusal.
+/// The response of a refusal: `Refused` of the components, which every operation refers to.
 pub fn refused() -> Value {
     let schema = json!({"$ref": "#/components/schemas/Problem"});
     json!({"description": "Refused", "content": {"application/problem+json": {"schema": schema}}})
@@ -65,7 +71,7 @@ impl Document {
             "operationId": O::NAME,
             "tags": [O::ROUTE.tag],
             "summary": description.summary,
-            "parameters": parameters::<O>(),
+            "parameters": self.parameters::<O>(),
             "responses": self.responses::<O>(),
         });
         if !description.details.is_empty() {
@@ -82,11 +88,8 @@ impl Document {
         let mut schema = O::json_schema(&mut self.questions).to_value();
         let spec = O::ROUTE.spec.map(|spec| {
             let property = &schema["properties"][spec];
-            let name = property["$ref"].as_str().or(property["allOf"][0]["$ref"].as_str());
-            let name = name
-                .and_then(|path| path.rsplit('/').next())
-                .unwrap_or_default()
-                .to_owned();
+            let name = name_of(property).or(name_of(&property["allOf"][0]));
+            let name = name.unwrap_or_default().to_owned();
             (
                 spec,
                 self.questions.definitions().get(&name).cloned().unwrap_or_default(),
@@ -127,19 +130,61 @@ impl Document {
         schema["additionalProperties"] = false.into();
         let name = format!("{}Request", O::schema_name());
         self.questions.definitions_mut().insert(name.clone(), schema);
-        let schema = json!({"$ref": format!("#/components/schemas/{name}")});
+        let schema = reference_to(&name);
         json!({"required": is_required, "content": {"application/json": {"schema": schema}}})
     }
 
     fn responses<O: Operation>(&mut self) -> Value {
-        let schema = self.answers.subschema_for::<O::Answer>().to_value();
-        let content = |kind: &str, schema: &Value| json!({kind: {"schema": schema}});
-        let mut responses = json!({"default": refused()});
+        let answer = self.answers.subschema_for::<O::Answer>().to_value();
+        let mut responses = json!({"default": {"$ref": "#/components/responses/Refused"}});
         for (status, description) in O::ROUTE.statuses {
+            let schema = self.answer_at::<O>(*status, &answer);
             responses[status.to_string()] =
-                json!({"description": description, "content": content("application/json", &schema)});
+                json!({"description": description, "content": {"application/json": {"schema": schema}}});
         }
         responses
+    }
+
+    /// The schema of the answer with this status. A governed change has two: its result, and the change that waits.
+    fn answer_at<O: Operation>(&self, status: u16, answer: &Value) -> Value {
+        let governed = name_of(answer).filter(|_| O::ROUTE.statuses == GOVERNED_STATUSES);
+        let either = governed.and_then(|name| self.answers.definitions().get(name)?["anyOf"].as_array());
+        match either.map(Vec::as_slice) {
+            Some([pending, done]) => if status == 202 { pending } else { done }.clone(),
+            _ => answer.clone(),
+        }
+    }
+
+    /// The parameters of the path and the query, and the header that names a change.
+    fn parameters<O: Operation>(&mut self) -> Vec<Value> {
+        let own = O::json_schema(&mut self.questions).to_value();
+        let mut found = Vec::new();
+        for field in &describe::<O>().fields {
+            let place = match field.name.as_str() {
+                name if O::ROUTE.is_in_path(name) => "path",
+                name if O::ROUTE.has_body() && !O::ROUTE.query.contains(&name) => continue,
+                _ => "query",
+            };
+            let mut schema = own["properties"][&field.name].clone();
+            let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            found.push(json!({
+                "name": field.name,
+                "in": place,
+                "required": place == "path" || field.is_required,
+                "description": description,
+                "schema": without_null(schema),
+            }));
+        }
+        if O::EFFECT != Effect::Reads {
+            found.push(json!({
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": false,
+                "description": "Names this request. Repeated with the same key and body, it is not carried out again and gets the same answer.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": tenure_core::limits::KEY_CHARS_MAX},
+            }));
+        }
+        found
     }
 
     /// The paths, and the schemas that they refer to.
@@ -147,100 +192,12 @@ impl Document {
         let mut schemas = self.questions.take_definitions(true);
         schemas.extend(self.answers.take_definitions(true));
         let mut paths = Value::Object(self.paths);
+        keep_used(&mut schemas, &json!([paths, refused()]));
         strip(&mut paths);
-        for schema in schemas.values_mut() {
-            strip(schema);
-        }
+        schemas.values_mut().for_each(strip);
         let Value::Object(paths) = paths else {
             return (Map::new(), schemas);
         };
         (paths, schemas)
-    }
-}
-
-/// The parameters of the path and the query, and the header that names a change.
-fn parameters<O: Operation>() -> Vec<Value> {
-    let mut found = Vec::new();
-    for field in &describe::<O>().fields {
-        let place = match field.name.as_str() {
-            name if O::ROUTE.is_in_path(name) => "path",
-            name if O::ROUTE.has_body() && !O::ROUTE.query.contains(&name) => continue,
-            _ => "query",
-        };
-        let mut schema = field.schema.clone();
-        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-        found.push(json!({
-            "name": field.name,
-            "in": place,
-            "required": place == "path" || field.is_required,
-            "description": description,
-            "schema": without_null(schema),
-        }));
-    }
-    if O::EFFECT != Effect::Reads {
-        found.push(json!({
-            "name": "Idempotency-Key",
-            "in": "header",
-            "required": false,
-            "description": "Names this request. Repeated with the same key and body, it is not carried out again and gets the same answer.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": tenure_core::limits::KEY_CHARS_MAX},
-        }));
-    }
-    found
-}
-
-/// A member of a body that has a default may be null: it counts as left out.
-fn or_null(member: &mut Value) {
-    if member.get("default").is_none() {
-        return;
-    }
-    if let Some(kind) = member["type"].as_str().map(str::to_owned) {
-        member["type"] = json!([kind, "null"]);
-        if let Some(words) = member.get_mut("enum").and_then(Value::as_array_mut) {
-            words.push(Value::Null);
-        }
-    } else if let Some(reference) = member.as_object_mut().and_then(|member| member.remove("$ref")) {
-        member["anyOf"] = json!([{"$ref": reference}, {"type": "null"}]);
-    }
-}
-
-/// A parameter is there or not, but never null.
-fn without_null(mut schema: Value) -> Value {
-    if let Some(types) = schema["type"].as_array() {
-        let mut types: Vec<Value> = types.iter().filter(|kind| **kind != "null").cloned().collect();
-        schema["type"] = if types.len() == 1 {
-            types.remove(0)
-        } else {
-            types.into()
-        };
-    }
-    if let Some(parts) = schema["anyOf"].as_array() {
-        let mut parts: Vec<Value> = parts.iter().filter(|part| part["type"] != "null").cloned().collect();
-        if parts.len() == 1 {
-            let mut only = parts.remove(0);
-            let rest = schema
-                .as_object()
-                .into_iter()
-                .flatten()
-                .filter(|(name, _)| *name != "anyOf");
-            only.as_object_mut()
-                .into_iter()
-                .for_each(|only| only.extend(rest.clone().map(|(name, of)| (name.clone(), of.clone()))));
-            return only;
-        }
-        schema["anyOf"] = parts.into();
-    }
-    schema
-}
-
-/// Takes out what is only for us: marks, and formats that no validator knows.
-fn strip(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            members.remove(JSON_MARK);
-            members.values_mut().for_each(strip);
-        }
-        Value::Array(values) => values.iter_mut().for_each(strip),
-        _ => {}
     }
 }
