@@ -40,7 +40,7 @@ minimal_settings() {
   [ ! -d /usr/local/share/ca-certificates ] || cp -rL /usr/local/share/ca-certificates "$system/usr/local/share/"
 }
 
-# minimal_home SYSTEM HOME: the tree, and what cargo and pip have here.
+# minimal_home SYSTEM HOME: the tree, and what cargo, pip and npm have here.
 minimal_home() {
   local system=$1 home=$2 cargo=${CARGO_HOME:-$HOME/.cargo} file
   quietly git clone --no-hardlinks "$root" "$system$home/tenure" || return 1
@@ -49,13 +49,14 @@ minimal_home() {
     [ ! -e "$cargo/$file" ] || cp -r "$cargo/$file" "$system$home/.cargo/$file"
   done
   [ ! -d "$HOME/.config/pip" ] || cp -r "$HOME/.config/pip" "$system$home/.config/"
+  [ ! -f "$HOME/.npmrc" ] || cp "$HOME/.npmrc" "$system$home/"
   [ ! -f "$HOME/.pip/pip.conf" ] || { mkdir -p "$system$home/.pip" && cp "$HOME/.pip/pip.conf" "$system$home/.pip/"; }
 }
 
 # minimal_environment HOME: the variables that reach the system, one NAME=VALUE per line.
 minimal_environment() {
   printf '%s\n' "HOME=$1" "PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" "LANG=C.UTF-8"
-  env | grep -iE '^(https?_proxy|no_proxy|all_proxy|PIP_[A-Z_]+|CARGO_(HTTP|NET|BUILD|REGISTRIES|SOURCE)_[A-Z_]+|CI)=' || true
+  env | grep -iE '^(https?_proxy|no_proxy|all_proxy|PIP_[A-Z_]+|npm_config_[a-z_]+|NODE_EXTRA_CA_CERTS|CARGO_(HTTP|NET|BUILD|REGISTRIES|SOURCE)_[A-Z_]+|CI)=' || true
 }
 
 # minimal_first_job: run inside, in the tree. Starts script/dev, waits until it is ready, runs the README's first block.

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# Gets the Python of the fuzzer: a virtual environment in the cache, with exactly the packages of a requirements file.
+# Gets the Python of the checks: a virtual environment in the cache, with exactly the packages of a requirements file.
 
-# The oldest Python that the fuzzer runs on.
-python_minor_min=10
+# The oldest Python that the packages run on.
+python_minor_min=11
 
 # python_find: prints a Python that is new enough.
 python_find() {
   local candidate
-  for candidate in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+  for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
     if have "$candidate" && "$candidate" -c "import sys; sys.exit(sys.version_info < (3, $python_minor_min))" 2>/dev/null; then
       command -v "$candidate"
       return 0
