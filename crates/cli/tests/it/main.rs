@@ -40,6 +40,7 @@ mod executors;
 mod first_key;
 mod four_eyes;
 mod gates;
+mod generated_clients;
 mod governed;
 mod hints;
 mod http;
