@@ -10,7 +10,7 @@ import schemathesis
 URL = os.environ["TENURE_FUZZ_URL"]
 KEY = os.environ["TENURE_FUZZ_KEY"]
 
-# Of the requests that name a job or a dead letter so many name one that is there; the others find nothing.
+# The share of requests for a job or a dead letter that name one that exists; the others find nothing.
 KNOWN_SHARE = 0.6
 
 chance = random.Random(1)
@@ -67,11 +67,11 @@ def map_path_parameters(ctx, path_parameters):
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
     body, path = case.body, case.path_parameters or {}
-    # A wait that the server would allow is cut short: nobody has the time. One that it refuses is sent as it is.
+    # A wait that the server would allow is cut short, to save time. One that it refuses is sent as it is.
     for part in (body, case.query):
         if isinstance(part, dict) and str(part.get("wait_seconds")) in WAITS:
             part["wait_seconds"] = 0
-    # Whoever holds a job may end it.
+    # The holder of a job may end it.
     if isinstance(body, dict) and chance.random() < KNOWN_SHARE:
         held = [job["token"] for job in HELD if job["job_id"] == path.get("job_id")]
         if held and is_id(body.get("token")):

@@ -91,7 +91,7 @@ unpack_packages() {
   rm -rf "$debs"
 }
 
-# wrap_programs ROOT DIRECTORY: lets the programs in ROOT/DIRECTORY find the libraries unpacked beside them, whoever
+# wrap_programs ROOT DIRECTORY: lets the programs in ROOT/DIRECTORY find the libraries unpacked beside them, whichever user
 # starts them and wherever the tree is moved: each becomes a small script around the real one in DIRECTORY/.real.
 wrap_programs() {
   local root=$1 directory=$2 up libraries='' path program
