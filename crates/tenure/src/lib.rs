@@ -31,7 +31,7 @@ mod traces;
 pub mod worker;
 pub mod zones;
 
-pub use client::{Client, JobEnd, NewJob, enqueue_in, enqueue_many_in};
+pub use client::{Client, IntoNewJob, Job, JobEnd, NewJob, enqueue_in, enqueue_many_in};
 pub use error::{Error, Result};
 pub use init::init;
 pub use migrate::migrate;

@@ -7,7 +7,7 @@ use tenure_core::codes;
 use tenure_core::limits::BATCH_ROWS_MAX;
 use tokio_postgres::GenericClient;
 
-use super::{Client, NewJob};
+use super::{Client, IntoNewJob, NewJob};
 use crate::error::{Error, Result};
 use crate::store::jobs::{self, Enqueued};
 use crate::store::{Timestamp, kinds, now};
@@ -21,7 +21,8 @@ const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
 impl Client {
     /// Enqueues one job, in a transaction of its own. A key that an unfinished job has answers with that job. A key that
     /// an open transaction holds is waited for; after 10 seconds the answer is `busy_try_again`.
-    pub async fn enqueue(&self, job: &NewJob) -> Result<Enqueued> {
+    pub async fn enqueue(&self, job: &impl IntoNewJob) -> Result<Enqueued> {
+        let job = &*job.new_job()?;
         self.open_lanes_of(std::slice::from_ref(job)).await?;
         let connection = self.pool.get().await?;
         // On its own a refusal spoils nothing, so the cheaper form will do.
@@ -38,7 +39,8 @@ impl Client {
 
     /// Enqueues jobs, all or none of them, and answers in their order. However many they are, they are one transaction;
     /// one statement takes a thousand.
-    pub async fn enqueue_many(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+    pub async fn enqueue_many<J: IntoNewJob>(&self, jobs: &[J]) -> Result<Vec<Enqueued>> {
+        let jobs = &*J::new_jobs(jobs)?;
         self.open_lanes_of(jobs).await?;
         let mut connection = self.pool.get().await?;
         let whom = self.on_behalf_of.as_deref();
@@ -104,14 +106,14 @@ impl Client {
 /// # Ok(())
 /// # }
 /// ```
-pub async fn enqueue_in(client: &impl GenericClient, job: &NewJob) -> Result<Enqueued> {
-    enqueue_one(client, job, None).await
+pub async fn enqueue_in(client: &impl GenericClient, job: &impl IntoNewJob) -> Result<Enqueued> {
+    enqueue_one(client, &*job.new_job()?, None).await
 }
 
 /// Enqueues jobs in a transaction of the caller's, and answers in their order. A refusal aborts the transaction, as any
 /// SQL error does. Without a transaction each thousand of them stands for itself.
-pub async fn enqueue_many_in(client: &impl GenericClient, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
-    enqueue_all(client, jobs, None, None).await
+pub async fn enqueue_many_in<J: IntoNewJob>(client: &impl GenericClient, jobs: &[J]) -> Result<Vec<Enqueued>> {
+    enqueue_all(client, &J::new_jobs(jobs)?, None, None).await
 }
 
 async fn enqueue_one(client: &impl GenericClient, job: &NewJob, on_behalf_of: Option<&str>) -> Result<Enqueued> {

@@ -24,6 +24,7 @@
 //! # }
 //! ```
 //!
+//! A type that implements [`Job`] names its kind itself: `client.enqueue(&Welcome { .. })`.
 //! In a transaction of the caller's own, [`enqueue_in`] makes a job that exists exactly if the transaction commits.
 //! [`Client::schedule`] is for work that comes again and again, [`Client::submit`] for plans that somebody allows.
 
@@ -31,6 +32,7 @@ mod enqueue;
 mod execution;
 mod job;
 mod schedule;
+mod typed;
 mod wait;
 
 use std::collections::HashSet;
@@ -40,6 +42,7 @@ pub use enqueue::{enqueue_in, enqueue_many_in};
 pub use execution::{KnownExecution, Submit};
 pub use job::NewJob;
 pub use schedule::{NamedSchedule, SlotFilter};
+pub use typed::{IntoNewJob, Job};
 pub use wait::JobEnd;
 
 use crate::pool::Pool;

@@ -12,6 +12,7 @@ use tenure_core::{Refusal, codes};
 use super::handler::{self, Erased};
 use super::middleware::{self, Layer, Next};
 use super::{Context, Done, Failure, Handler, HandlerOptions, Worker};
+use crate::client::Job;
 use crate::error::{Error, Result};
 use crate::pool::{Pool, PoolOptions};
 use crate::schedules::NewSchedule;
@@ -123,6 +124,42 @@ impl WorkerBuilder {
     {
         self.handlers.push((kind.into(), options, handler::of_closure(handler)));
         self
+    }
+
+    /// Runs jobs of the kind that the payload's type names: [`Job::KIND`]. Otherwise as [`handler`](Self::handler).
+    ///
+    /// ```no_run
+    /// # #[derive(serde::Serialize, serde::Deserialize)]
+    /// # struct Welcome { name: String }
+    /// # impl tenure::Job for Welcome { const KIND: &'static str = "mail.welcome"; }
+    /// # fn of(pool: tenure::Pool) -> tenure::Result<()> {
+    /// use tenure::worker::{Context, Done, Worker};
+    ///
+    /// let worker = Worker::builder(pool)
+    ///     .job(async |welcome: Welcome, _: Context| Ok(Done::with(format!("Welcome, {}!", welcome.name))?))
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn job<J, D, F, Fut>(self, handler: F) -> WorkerBuilder
+    where
+        J: Job,
+        D: Into<Done>,
+        F: Fn(J, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<D, Failure>> + Send + 'static,
+    {
+        self.job_with(HandlerOptions::default(), handler)
+    }
+
+    /// The same with options.
+    pub fn job_with<J, D, F, Fut>(self, options: HandlerOptions, handler: F) -> WorkerBuilder
+    where
+        J: Job,
+        D: Into<Done>,
+        F: Fn(J, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<D, Failure>> + Send + 'static,
+    {
+        self.handler_with(J::KIND, options, handler)
     }
 
     /// Runs jobs of [`Handler::KIND`].

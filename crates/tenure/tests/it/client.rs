@@ -106,7 +106,7 @@ async fn many_jobs_are_all_there_or_none() {
     let db = Db::open().await;
     let c = db.client().await;
     let client = client(&db);
-    assert_eq!(client.enqueue_many(&[]).await.expect("nothing"), []);
+    assert_eq!(client.enqueue_many::<NewJob>(&[]).await.expect("nothing"), []);
 
     let mut jobs: Vec<NewJob> = (0..2_500)
         .map(|n| {

@@ -33,6 +33,7 @@ mod client;
 mod client_executions;
 mod client_schedules;
 mod client_testing;
+mod client_typed;
 mod config;
 mod dead_letters;
 mod deliveries;
