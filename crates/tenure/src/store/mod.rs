@@ -36,10 +36,12 @@ pub mod requests;
 pub mod retention;
 pub mod schedules;
 pub mod services;
+mod statement;
 pub mod subscriptions;
 mod transactions;
 
 pub use identity::{as_principal, as_tenant, for_every_tenant, now, principal};
 pub use payload::Payload;
+pub use statement::Statement;
 pub use tenure_api::Timestamp;
 pub use transactions::{Snapshot, open_transactions};

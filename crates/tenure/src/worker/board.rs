@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use super::builder::Settings;
-use super::ends::{instead_of, instead_of_poison, released};
+use super::ends::{instead_of, instead_of_poison, released, tell_uncommitted};
 use super::groups::{Ask, Flow, Group};
 use super::held::{HeldRuns, lease_of};
 use super::offers::Offers;
@@ -15,7 +15,7 @@ use super::report::Report;
 use super::trouble::jittered;
 use crate::error::Error;
 use crate::store::Snapshot;
-use crate::store::jobs::{ClaimedJob, End, Outcome, TurnEnd};
+use crate::store::jobs::{ClaimedJob, End, TurnEnd};
 
 /// How far a worker's life is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -441,8 +441,11 @@ impl Board {
         let answers: HashMap<_, _> = answers.into_iter().map(|it| (it.pair(), it.answer)).collect();
         for end in ends {
             match answers.get(&(end.hold.job_id, end.hold.token)) {
-                None => self.count(end.outcome, None),
-                Some(answer) if answer.is_ended() => self.count(end.outcome, answer.state.as_deref()),
+                None => self.report.count(end.outcome, None),
+                Some(answer) if answer.is_ended() => {
+                    tell_uncommitted(&end, answer);
+                    self.report.count(end.outcome, answer.state.as_deref());
+                }
                 Some(answer) if answer.is_lost() => {
                     tracing::warn!(job_id = %answer.job_id, status = %answer.status, "lease lost, result dropped");
                     self.report.lost += 1;
@@ -472,20 +475,6 @@ impl Board {
                 self.report.lost += 1;
             }
         }
-    }
-
-    fn count(&mut self, outcome: Outcome, state: Option<&str>) {
-        let report = &mut self.report;
-        // A cancel request turns everything but success into its acknowledgement.
-        let counter = match outcome {
-            Outcome::Succeeded => &mut report.succeeded,
-            _ if state == Some("cancelled") => &mut report.cancelled,
-            Outcome::Failed | Outcome::FailedPermanently => &mut report.failed,
-            Outcome::Cancelled => &mut report.cancelled,
-            Outcome::Snoozed => &mut report.snoozed,
-            Outcome::Released => &mut report.released,
-        };
-        *counter += 1;
     }
 
     /// Nothing is asked of the database before then.

@@ -1,19 +1,23 @@
 //! What a handler knows about its run.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tenure_core::{Refusal, codes};
 use tokio::sync::Notify;
+use tokio_postgres::Transaction;
 use uuid::Uuid;
 
+use super::Done;
 use crate::error::{Error, Result};
 use crate::executions::StepInfo;
 use crate::pool::Pool;
 use crate::schedules::SlotInfo;
+use crate::store::Statement;
 use crate::store::jobs::{self, ClaimedJob};
 
 /// Progress of one job is written at most this often.
@@ -82,6 +86,8 @@ struct Inner {
     stop: AtomicU8,
     wish: OnceLock<String>,
     stopped: Notify,
+    /// A transaction of the handler's own may have completed the job.
+    completed: AtomicBool,
     progressed: Mutex<Option<Instant>>,
 }
 
@@ -95,6 +101,7 @@ impl Context {
                 stop: AtomicU8::new(0),
                 wish: OnceLock::new(),
                 stopped: Notify::new(),
+                completed: AtomicBool::new(false),
                 progressed: Mutex::new(None),
             }),
         }
@@ -228,6 +235,62 @@ impl Context {
             *last = Some(now);
         }
         due
+    }
+
+    /// Completes the job in a transaction of the handler's own: its effect and the end of the job commit together, or
+    /// neither does. So the effect happens once, however often the job is tried.
+    ///
+    /// ```no_run
+    /// # async fn of(pool: tenure::Pool, payment: serde_json::Value, context: tenure::worker::Context) -> Result<(), tenure::worker::Failure> {
+    /// let mut connection = pool.get().await?;
+    /// let transaction = connection.transaction().await?;
+    /// transaction.execute("update accounts set balance = balance - 5 where id = 7", &[]).await?;
+    /// context.complete_in(&transaction, ()).await?;
+    /// transaction.commit().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A lease that was lost is refused as `stale_lease` or `lease_expired`, and so is a job that an earlier transaction of
+    /// this run has completed: the commit was carried out though its answer was lost. A refusal aborts the transaction.
+    ///
+    /// The result of the job is `done`; what the handler returns after a commit changes nothing. Without a commit the job
+    /// is not completed: then the run ends as the failure that the handler returns, and a handler that returns success has
+    /// failed with the code `not_committed`.
+    ///
+    /// Call it last and commit at once: until then the worker's heartbeats may have to wait. The login of the transaction
+    /// needs the role `tenure_worker`, and the tenant of the job.
+    pub async fn complete_in(&self, transaction: &Transaction<'_>, done: impl Into<Done>) -> Result<()> {
+        let statement = self.completion(&done.into());
+        self.completing(async { statement.run(transaction).await.map(drop) })
+            .await
+    }
+
+    /// The statement that completes the job, or refuses.
+    pub(crate) fn completion(&self, done: &Done) -> Statement {
+        jobs::completion(self.inner.job.hold(), done.result.as_ref(), done.reference.as_deref())
+    }
+
+    /// Runs the statement that completes the job.
+    pub(crate) async fn completing(&self, run: impl Future<Output = Result<()>>) -> Result<()> {
+        // Set before it is sent: who stops waiting for the answer may commit all the same.
+        let before = self.inner.completed.swap(true, Ordering::AcqRel);
+        let completed = run.await;
+        if let Err(error) = &completed
+            && !before
+        {
+            // Its transaction is aborted, so nothing was completed.
+            self.inner.completed.store(false, Ordering::Release);
+            if error.is(codes::STALE_LEASE) || error.is(codes::LEASE_EXPIRED) {
+                self.cancel(CancelReason::LeaseLost);
+            }
+        }
+        completed
+    }
+
+    /// Whether a transaction of the handler's own may have completed the job. Only the database knows.
+    pub(super) fn may_be_completed(&self) -> bool {
+        self.inner.completed.load(Ordering::Acquire)
     }
 
     /// Tells the handler to stop. A graver reason replaces a lesser one.

@@ -11,12 +11,20 @@ use super::kind::Kind;
 use super::run::Outcome as RunOutcome;
 use super::{CancelReason, Context, Failure};
 use crate::error::Error;
-use crate::store::jobs::{End, Outcome};
+use crate::store::jobs::{End, EndAnswer, Outcome};
+
+/// The code of a run whose handler completed the job in a transaction and did not commit it.
+const NOT_COMMITTED: &str = "not_committed";
 
 /// The end that records this outcome.
 pub(super) fn end_of(kind: &Kind, context: &Context, outcome: RunOutcome) -> End {
     let hold = context.job().hold();
     match outcome {
+        // Were it committed, the database would answer that the run has ended as succeeded.
+        Ok(_) if context.may_be_completed() => {
+            let failure = Failure::retry("The handler completed the job in a transaction that was not committed.");
+            failed(kind, context, failure.code(NOT_COMMITTED).class("transaction"))
+        }
         Ok(done) => {
             let mut end = End::succeeded(hold.job_id, hold.token);
             (end.result, end.result_ref) = (done.result, done.reference);
@@ -24,27 +32,33 @@ pub(super) fn end_of(kind: &Kind, context: &Context, outcome: RunOutcome) -> End
         }
         Err(failure) => {
             tell(context, &failure);
-            let asked = context.cancel_reason() == Some(CancelReason::Requested);
-            let stopping = context.cancel_reason() == Some(CancelReason::Shutdown);
-            let (outcome, delay) = match failure.verdict {
-                _ if asked => (Outcome::Cancelled, None),
-                Verdict::Cancelled if stopping => (Outcome::Released, None),
-                Verdict::Cancelled => (Outcome::Cancelled, None),
-                Verdict::Snooze(delay) => (Outcome::Snoozed, Some(delay)),
-                Verdict::Permanent => (Outcome::FailedPermanently, None),
-                Verdict::Retry(delay) => {
-                    let delay = delay.or_else(|| kind.delay(context.attempt(), &failure));
-                    (Outcome::Failed, delay)
-                }
-            };
-            let mut end = End::new(hold.job_id, hold.token, outcome);
-            end.delay_seconds = delay.map(seconds);
-            end.error_code = failure.code.map(|code| code.replace('\0', ""));
-            end.error_class = failure.class.map(|class| class.replace('\0', ""));
-            end.error_message = (!failure.message.is_empty()).then(|| error_message(&failure.message));
-            end
+            failed(kind, context, failure)
         }
     }
+}
+
+/// The end of a run that did not succeed.
+fn failed(kind: &Kind, context: &Context, failure: Failure) -> End {
+    let hold = context.job().hold();
+    let asked = context.cancel_reason() == Some(CancelReason::Requested);
+    let stopping = context.cancel_reason() == Some(CancelReason::Shutdown);
+    let (outcome, delay) = match failure.verdict {
+        _ if asked => (Outcome::Cancelled, None),
+        Verdict::Cancelled if stopping => (Outcome::Released, None),
+        Verdict::Cancelled => (Outcome::Cancelled, None),
+        Verdict::Snooze(delay) => (Outcome::Snoozed, Some(delay)),
+        Verdict::Permanent => (Outcome::FailedPermanently, None),
+        Verdict::Retry(delay) => {
+            let delay = delay.or_else(|| kind.delay(context.attempt(), &failure));
+            (Outcome::Failed, delay)
+        }
+    };
+    let mut end = End::new(hold.job_id, hold.token, outcome);
+    end.delay_seconds = delay.map(seconds);
+    end.error_code = failure.code.map(|code| code.replace('\0', ""));
+    end.error_class = failure.class.map(|class| class.replace('\0', ""));
+    end.error_message = (!failure.message.is_empty()).then(|| error_message(&failure.message));
+    end
 }
 
 /// The end of a run that took too long.
@@ -53,6 +67,14 @@ pub(super) fn timed_out(kind: &Kind, context: &Context) -> End {
         .code("timed_out")
         .class("timeout");
     end_of(kind, context, Err(failure))
+}
+
+/// Logs a run that failed by a missing commit. Only the answer to its end says whether one was missing.
+pub(super) fn tell_uncommitted(end: &End, answer: &EndAnswer) {
+    if answer.status == "ended" && end.error_code.as_deref() == Some(NOT_COMMITTED) {
+        let message = end.error_message.as_deref().unwrap_or_default();
+        tracing::warn!(job_id = %answer.job_id, code = NOT_COMMITTED, "run failed: {message}");
+    }
 }
 
 /// What to record instead of an end that the database cannot take, so that its job does not hang until the lease runs

@@ -54,6 +54,12 @@ impl Held {
         self.lost_until.is_some()
     }
 
+    /// Whether what comes out of it is dropped. A job that may be completed by its handler is not: the answer to its end
+    /// says what became of it.
+    pub(super) fn is_dropped(&self) -> bool {
+        self.is_lost() && !self.context.may_be_completed()
+    }
+
     fn lose(&mut self, kill_at: Instant) {
         if self.lost_until.is_none() {
             let job = self.context.job();
@@ -166,7 +172,8 @@ impl HeldRuns {
     /// Learns what the database said to a heartbeat sent at `sent`.
     pub(super) fn beaten(&mut self, run: RunId, beat: Beat, sent: Instant, kill_at: Instant) {
         let Some(held) = self.runs.get_mut(&run) else { return };
-        if beat.is_lost() {
+        // A job that its handler has completed is held no longer either.
+        if beat.is_lost() && !held.context.may_be_completed() {
             held.lose(kill_at);
             self.next_alarm = Some(self.next_alarm.map_or(kill_at, |at| at.min(kill_at)));
         } else {
@@ -195,8 +202,11 @@ impl HeldRuns {
             }
         }
         for (_, held) in self.runs.extract_if(|_, held| held.alarm() <= now) {
-            if held.is_lost() {
+            let hold = held.context.job().hold();
+            if held.is_dropped() {
                 overdue.lost += 1;
+            } else if held.is_lost() {
+                overdue.ends.push(released(hold.job_id, hold.token));
             } else {
                 held.context.cancel(CancelReason::Timeout);
                 overdue.ends.push(timed_out(&held.kind, &held.context));
@@ -219,7 +229,7 @@ impl HeldRuns {
         let mut overdue = Overdue::default();
         for (_, held) in self.runs.drain() {
             let job = held.context.job();
-            if held.is_lost() {
+            if held.is_dropped() {
                 overdue.lost += 1;
             } else {
                 overdue.ends.push(released(job.job_id, job.token));

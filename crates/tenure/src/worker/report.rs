@@ -1,5 +1,7 @@
 //! What a worker did.
 
+use crate::store::jobs::Outcome;
+
 /// Counts of a worker's life, from its first claim to its last answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
@@ -20,4 +22,20 @@ pub struct Report {
     pub lost: u64,
     /// Statements that recorded ends, claimed work, or both.
     pub turns: u64,
+}
+
+impl Report {
+    /// Counts a run that ended: what the worker said, and the state of the job since, if the database told it.
+    pub(super) fn count(&mut self, outcome: Outcome, state: Option<&str>) {
+        let counter = match (outcome, state) {
+            // A handler may have completed its job in a transaction of its own, whatever it returned then.
+            (Outcome::Succeeded, _) | (_, Some("succeeded")) => &mut self.succeeded,
+            // A cancel request turns everything but success into its acknowledgement.
+            (Outcome::Cancelled, _) | (_, Some("cancelled")) => &mut self.cancelled,
+            (Outcome::Failed | Outcome::FailedPermanently, _) => &mut self.failed,
+            (Outcome::Snoozed, _) => &mut self.snoozed,
+            (Outcome::Released, _) => &mut self.released,
+        };
+        *counter += 1;
+    }
 }

@@ -220,7 +220,7 @@ impl Runtime {
         let end = end_of(&run.kind, &run.context, outcome);
         let mut board = self.board();
         match board.held.remove(id) {
-            Some(held) if held.is_lost() => board.report.lost += 1,
+            Some(held) if held.is_dropped() => board.report.lost += 1,
             Some(_) => board.post([end]),
             // Somebody else has ended it: it took too long, or we are shutting down.
             None => {}

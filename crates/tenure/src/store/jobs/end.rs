@@ -7,8 +7,10 @@ use uuid::Uuid;
 use super::Hold;
 use super::hold::one;
 use crate::error::Result;
+use crate::store::Statement;
 use crate::store::Timestamp;
 use crate::store::call::{Call, column, row};
+use crate::store::statement::Arguments;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,4 +199,20 @@ pub async fn fail(client: &impl GenericClient, end: &End) -> Result<EndAnswer> {
         .maybe("p_retry_seconds", &end.delay_seconds)
         .read(client)
         .await
+}
+
+/// Completes a run in the caller's transaction, or refuses and so aborts it (`tenure.job_complete`). A run that its holder
+/// has ended before is refused too: the transaction has come twice, and `tenure.job_heartbeat` refuses what is not held.
+pub(crate) fn completion(hold: Hold, result: Option<&Value>, result_ref: Option<&str>) -> Statement {
+    Arguments::default()
+        .with("p_job_id", "uuid", Some(hold.job_id))
+        .with("p_token", "uuid", Some(hold.token))
+        .with("p_result", "jsonb", result)
+        .with("p_result_ref", "text", result_ref)
+        .statement(|arguments| {
+            format!(
+                "select case tenure.job_complete({arguments}) ->> 'status' when 'already_ended' then \
+                 tenure.job_heartbeat($1::text::uuid, $2::text::uuid) ->> 'status' end"
+            )
+        })
 }

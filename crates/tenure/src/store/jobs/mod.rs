@@ -10,6 +10,7 @@ mod read;
 mod turn;
 
 pub use claim::{Claim, ClaimHint, ClaimMode, ClaimedJob, claim_many, held};
+pub(crate) use end::completion;
 pub use end::{End, EndAnswer, Outcome, end_many, fail};
 pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_alone, enqueue_alone_within, enqueue_many, enqueue_many_within};
 pub use hold::{Beat, Started, heartbeat_many, progress, start_many};
