@@ -38,3 +38,4 @@ pub use migrate::migrate;
 pub use pool::Pool;
 pub use tenure_api as api;
 pub use tenure_core as core;
+pub use store::Statement;

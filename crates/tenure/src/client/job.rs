@@ -8,7 +8,7 @@ use tenure_core::{Refusal, codes};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::store::{Timestamp, jobs};
+use crate::store::{Statement, Timestamp, jobs};
 
 /// A job to enqueue. What is left out has the default of its kind.
 ///
@@ -142,6 +142,26 @@ impl NewJob {
     /// Its kind.
     pub fn kind(&self) -> &str {
         &self.job.kind
+    }
+
+    /// The statement that enqueues it, for any driver of PostgreSQL: run it in a transaction of your own, and the job exists
+    /// exactly if that commits. [`enqueue_in`](crate::enqueue_in) does the same for `tokio-postgres`.
+    ///
+    /// Every parameter is a text; the statement casts them. It answers one row: `job_id` as a text, `duplicate` as a boolean
+    /// and `state` as a text, or fails with a refusal, which aborts the transaction.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::NewJob;
+    ///
+    /// let statement = NewJob::new("report.build").key("2026-01").due_in(Duration::from_secs(60)).to_sql();
+    /// assert!(statement.sql.ends_with(
+    ///     "tenure.job_enqueue(p_kind => $1::text, p_key => $2::text, p_due => tenure.now() + $3::text::interval) answer"
+    /// ));
+    /// assert_eq!(statement.parameters, ["report.build", "2026-01", "60000000 microseconds"]);
+    /// ```
+    pub fn to_sql(&self) -> Statement {
+        jobs::enqueue_statement(&self.job, self.due_in, self.deadline_in)
     }
 
     fn with(mut self, set: impl FnOnce(&mut jobs::NewJob)) -> NewJob {

@@ -1,9 +1,14 @@
 //! Calls written out for any driver.
 
+use std::time::Duration;
+
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{GenericClient, Row};
 
 use crate::error::Result;
+
+/// No delay is meant to be longer, and the database refuses far shorter ones: a hundred years.
+const DELAY_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// A statement for any driver of PostgreSQL. Every parameter is a text and none is null; the statement casts them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +46,28 @@ impl Arguments {
         }
     }
 
+    /// A moment so far ahead of the database's clock, if it has one.
+    pub(super) fn ahead(self, name: &str, delay: Option<Duration>) -> Arguments {
+        let Some(delay) = delay else { return self };
+        let interval = format!("{} microseconds", delay.min(DELAY_MAX).as_micros());
+        self.push(interval, |text| format!("{name} => tenure.now() + {text}::interval"))
+    }
+
+    /// Says that the statement, and the rest of its transaction, belongs to this trace. Comes after the first argument.
+    pub(super) fn traced(mut self, trace: Option<String>) -> Arguments {
+        let (Some(trace), Some(first)) = (trace, self.written.first()) else {
+            return self;
+        };
+        let (name, value) = first.split_once(" => ").unwrap_or_default();
+        self.parameters.push(trace);
+        // An argument is read before the function runs, so the setting stands by then.
+        self.written[0] = format!(
+            "{name} => case when pg_catalog.set_config('tenure.traceparent', ${}::text, true) is not null then {value} end",
+            self.parameters.len()
+        );
+        self
+    }
+
     fn push(mut self, value: String, write: impl FnOnce(&str) -> String) -> Arguments {
         self.parameters.push(value);
         // As a text whatever it becomes: drivers that check types bind a text to nothing else.
@@ -54,5 +81,30 @@ impl Arguments {
             sql: write(&self.written.join(", ")),
             parameters: self.parameters,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_texts_that_the_statement_casts() {
+        let statement = Arguments::default()
+            .with("p_kind", "text", Some("a"))
+            .with("p_key", "text", None::<&str>)
+            .with("p_priority", "integer", Some(7))
+            .ahead("p_due", Some(Duration::MAX))
+            .traced(Some("00-t".to_owned()))
+            .statement(|arguments| format!("f({arguments})"));
+        assert_eq!(
+            statement.sql,
+            "f(p_kind => case when pg_catalog.set_config('tenure.traceparent', $4::text, true) is not null then $1::text end, \
+             p_priority => $2::text::integer, p_due => tenure.now() + $3::text::interval)"
+        );
+        assert_eq!(
+            statement.parameters,
+            ["a", "7", "3153600000000000 microseconds", "00-t"]
+        );
     }
 }

@@ -9,8 +9,9 @@ use tokio_postgres::types::Json;
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::store::Timestamp;
 use crate::store::call::{Call, column, row};
+use crate::store::statement::Arguments;
+use crate::store::{Statement, Timestamp};
 use crate::traces;
 
 /// A job to enqueue. What is left out has the default of its kind.
@@ -251,7 +252,7 @@ async fn plain(
         .await
 }
 
-/// Enqueues one job. A refusal does not abort the transaction (`tenure.job_enqueue`).
+/// Enqueues one job, or refuses (`tenure.job_enqueue`).
 pub async fn enqueue(client: &impl GenericClient, job: &NewJob, on_behalf_of: Option<&str>) -> Result<Enqueued> {
     Call::new("job_enqueue")
         .with("p_kind", &job.kind)
@@ -279,4 +280,44 @@ pub async fn enqueue(client: &impl GenericClient, job: &NewJob, on_behalf_of: Op
         .traced(&traces::current())
         .read(client)
         .await
+}
+
+/// The statement that enqueues one job, or refuses, for any driver (`tenure.job_enqueue`). A delay, counted by the database's
+/// clock, replaces the time of the job.
+pub(crate) fn enqueue_statement(job: &NewJob, due_in: Option<Duration>, deadline_in: Option<Duration>) -> Statement {
+    Arguments::default()
+        .with("p_kind", "text", Some(&job.kind))
+        .with("p_payload", "jsonb", job.payload.as_ref())
+        .with("p_key", "text", job.key.as_ref())
+        .with("p_executor", "text", job.executor.as_ref())
+        .with("p_priority", "text", job.priority)
+        .with("p_due", "timestamptz", job.due.filter(|_| due_in.is_none()))
+        .ahead("p_due", due_in)
+        .with(
+            "p_deadline",
+            "timestamptz",
+            job.deadline.filter(|_| deadline_in.is_none()),
+        )
+        .ahead("p_deadline", deadline_in)
+        .with("p_source_ref", "text", job.source_ref.as_ref())
+        .with("p_target_ref", "text", job.target_ref.as_ref())
+        .with("p_payload_ref", "text", job.payload_ref.as_ref())
+        .with("p_classification", "text", job.classification.as_ref())
+        .with("p_attempts_max", "integer", job.attempts_max)
+        .with("p_correlation_id", "text", job.correlation_id.as_ref())
+        .with("p_causation_event", "bigint", job.causation_event)
+        .with("p_parent_job_id", "uuid", job.parent_job_id)
+        .with("p_workflow_id", "uuid", job.workflow_id)
+        .with("p_run_id", "uuid", job.run_id)
+        .with("p_affinity_key", "text", job.affinity_key.as_ref())
+        .with("p_event_domain", "text", job.event_domain.as_ref())
+        .with("p_source_system", "text", job.source_system.as_ref())
+        .with("p_job_id", "uuid", job.job_id)
+        .traced(traces::current())
+        .statement(|arguments| {
+            format!(
+                "select answer ->> 'job_id' as job_id, (answer ->> 'duplicate')::boolean as duplicate, \
+                 answer ->> 'state' as state from tenure.job_enqueue({arguments}) answer"
+            )
+        })
 }

@@ -12,6 +12,7 @@ mod turn;
 pub use claim::{Claim, ClaimHint, ClaimMode, ClaimedJob, claim_many, held};
 pub(crate) use end::completion;
 pub use end::{End, EndAnswer, Outcome, end_many, fail};
+pub(crate) use enqueue::enqueue_statement;
 pub use enqueue::{Enqueued, NewJob, enqueue, enqueue_alone, enqueue_alone_within, enqueue_many, enqueue_many_within};
 pub use hold::{Beat, Started, heartbeat_many, progress, start_many};
 pub use offer::{Offer, offer, withdraw};
