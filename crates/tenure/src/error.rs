@@ -62,7 +62,7 @@ impl Error {
     /// The failure to open a connection: whatever is not an answer of the server is about reaching it.
     pub(crate) fn connecting(source: tokio_postgres::Error) -> Error {
         let refusal = match source.as_db_error() {
-            Some(answer) => of_answer(answer),
+            Some(answer) => of_answer(&answer.into()),
             None if source.to_string().contains("TLS") => tls(&source),
             None => unreachable(&source),
         };
@@ -87,8 +87,10 @@ impl From<Error> for Refusal {
 impl From<tokio_postgres::Error> for Error {
     fn from(source: tokio_postgres::Error) -> Error {
         let refusal = match source.as_db_error() {
-            Some(answer) if answer.code().code().starts_with("TN") => return Error::Refused(of_refusal(answer)),
-            Some(answer) => of_answer(answer),
+            Some(answer) if answer.code().code().starts_with("TN") => {
+                return Error::Refused(of_answer(&answer.into()));
+            }
+            Some(answer) => of_answer(&answer.into()),
             None if source.to_string().contains("TLS") => tls(&source),
             None if source.is_closed() || by_io(&source) => unreachable(&source),
             None => Refusal::new(
@@ -129,22 +131,50 @@ pub fn accept(value: Value) -> Result<Value> {
     Err(Error::Refused(refusal))
 }
 
-fn of_refusal(answer: &DbError) -> Refusal {
-    let sqlstate = answer.code().code();
-    Refusal {
-        // A code only a newer schema knows keeps its SQLSTATE.
-        code: codes::by_sqlstate(sqlstate).map_or_else(|| sqlstate.to_owned().into(), |code| code.name.into()),
-        what: answer.message().to_owned(),
-        why: answer.detail().unwrap_or_default().to_owned(),
-        next: answer.hint().unwrap_or_default().to_owned(),
+/// What the server says about an error, by whatever driver it came.
+pub(crate) struct Answer<'a> {
+    pub(crate) state: SqlState,
+    pub(crate) message: &'a str,
+    pub(crate) detail: Option<&'a str>,
+    pub(crate) hint: Option<&'a str>,
+    pub(crate) schema: Option<&'a str>,
+    pub(crate) table: Option<&'a str>,
+    pub(crate) constraint: Option<&'a str>,
+}
+
+impl<'a> From<&'a DbError> for Answer<'a> {
+    fn from(answer: &'a DbError) -> Answer<'a> {
+        Answer {
+            state: answer.code().clone(),
+            message: answer.message(),
+            detail: answer.detail(),
+            hint: answer.hint(),
+            schema: answer.schema(),
+            table: answer.table(),
+            constraint: answer.constraint(),
+        }
     }
 }
 
-fn of_answer(answer: &DbError) -> Refusal {
-    let state = answer.code();
+fn of_refusal(answer: &Answer<'_>) -> Refusal {
+    let sqlstate = answer.state.code();
+    Refusal {
+        // A code only a newer schema knows keeps its SQLSTATE.
+        code: codes::by_sqlstate(sqlstate).map_or_else(|| sqlstate.to_owned().into(), |code| code.name.into()),
+        what: answer.message.to_owned(),
+        why: answer.detail.unwrap_or_default().to_owned(),
+        next: answer.hint.unwrap_or_default().to_owned(),
+    }
+}
+
+/// The error in the words every surface shows.
+pub(crate) fn of_answer(answer: &Answer<'_>) -> Refusal {
+    let state = &answer.state;
     let told = told(answer);
-    let class = &state.code()[..2];
-    if [
+    let class = state.code().get(..2).unwrap_or_default();
+    if class == "TN" {
+        of_refusal(answer)
+    } else if [
         SqlState::CHARACTER_NOT_IN_REPERTOIRE,
         SqlState::UNTRANSLATABLE_CHARACTER,
     ]
@@ -215,34 +245,34 @@ fn of_answer(answer: &DbError) -> Refusal {
 }
 
 /// Message, detail and hint in one line, with the SQLSTATE to look up.
-fn told(answer: &DbError) -> String {
-    let mut text = format!("{} (SQLSTATE {})", answer.message(), answer.code().code());
-    for part in [answer.detail(), answer.hint()].into_iter().flatten() {
+fn told(answer: &Answer<'_>) -> String {
+    let mut text = format!("{} (SQLSTATE {})", answer.message, answer.state.code());
+    for part in [answer.detail, answer.hint].into_iter().flatten() {
         text.push_str("; ");
         text.push_str(part);
     }
     text
 }
 
-fn is_ours_missing(answer: &DbError) -> bool {
+fn is_ours_missing(answer: &Answer<'_>) -> bool {
     let missing = [
         SqlState::INVALID_SCHEMA_NAME,
         SqlState::UNDEFINED_FUNCTION,
         SqlState::UNDEFINED_TABLE,
         SqlState::UNDEFINED_OBJECT,
     ];
-    let message = answer.message();
-    missing.contains(answer.code())
+    let message = answer.message;
+    missing.contains(&answer.state)
         && (message.contains("tenure.") || message.contains("\"tenure\"") || message.contains("tenure_"))
 }
 
-fn is_job_id(answer: &DbError) -> bool {
-    answer.schema() == Some("tenure")
+fn is_job_id(answer: &Answer<'_>) -> bool {
+    answer.schema == Some("tenure")
         && answer
-            .table()
+            .table
             .is_some_and(|table| table == "jobs" || table.starts_with("jobs_p"))
         && answer
-            .constraint()
+            .constraint
             .is_some_and(|constraint| constraint.ends_with("_pkey"))
 }
 

@@ -21,6 +21,8 @@ pub mod operations;
 pub mod pool;
 pub mod schedules;
 pub mod services;
+#[cfg(feature = "sqlx")]
+pub mod sqlx;
 pub mod store;
 pub mod testing;
 mod tls;
@@ -36,6 +38,6 @@ pub use error::{Error, Result};
 pub use init::init;
 pub use migrate::migrate;
 pub use pool::Pool;
+pub use store::Statement;
 pub use tenure_api as api;
 pub use tenure_core as core;
-pub use store::Statement;

@@ -32,6 +32,7 @@ mod claim_lanes;
 mod client;
 mod client_executions;
 mod client_schedules;
+mod client_sqlx;
 mod client_statements;
 mod client_testing;
 mod client_typed;
