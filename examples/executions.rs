@@ -7,24 +7,23 @@ use std::time::Duration;
 use serde_json::Value;
 use tenure::api::actions::{ActionSet, ActionSpec};
 use tenure::api::executions::ActionClass;
-use tenure::core::plan::Plan;
+use tenure::core::plan;
+use tenure::executions::{NewPlan, NewStep, Plan, SlaClass};
 use tenure::operations;
 use tenure::pool::PoolOptions;
 use tenure::store::principals::{principal_create, principal_list, principal_set};
 use tenure::worker::{Context, Failure, Worker};
 use tenure::{Client, Pool};
 
-const PLAN: &str = r#"{
-  "purpose": "restart the shop",
-  "sla_class": "long",
-  "steps": [
-    {"id": "check before", "action": "service.check", "action_class": "read", "target_type": "service", "target_ref": "shop"},
-    {"id": "restart", "action": "service.restart", "action_class": "modify", "target_type": "service", "target_ref": "shop",
-     "needs": ["check before"]},
-    {"id": "check after", "action": "service.check", "action_class": "read", "target_type": "service", "target_ref": "shop",
-     "needs": ["restart"]}
-  ]
-}"#;
+/// A look before and after a restart. Only the restart changes something.
+fn restart_plan() -> tenure::Result<Plan> {
+    let step = |id: &str, action: &str, class| NewStep::new(id, action).class(class).target("service", "shop");
+    NewPlan::new("restart the shop", SlaClass::Long)
+        .step(step("check before", "service.check", plan::ActionClass::Read))
+        .step(step("restart", "service.restart", plan::ActionClass::Modify).needs(["check before"]))
+        .step(step("check after", "service.check", plan::ActionClass::Read).needs(["restart"]))
+        .build()
+}
 
 /// Does what a step says. The shop would refuse a smaller fence than the greatest it has seen.
 async fn step(_: Value, context: Context) -> Result<(), Failure> {
@@ -79,7 +78,7 @@ async fn main() -> anyhow::Result<()> {
     }
     let (ann, bob) = (acting_as(&url, "ann")?, acting_as(&url, "bob")?);
 
-    let plan = Plan::read(PLAN)?;
+    let plan = restart_plan()?;
     let submitted = ann.submit(&plan).await?;
     println!("It is {}.", submitted.state);
     let execution = submitted.execution_id;

@@ -1,7 +1,7 @@
 //! Executions as programs see them: what one is and how far, and what a step's handler is told.
 //!
-//! What may happen to an execution is decided in `sql/functions/executions/`; a plan is read, checked and hashed by
-//! [`Plan`](crate::core::plan::Plan). [`Client::submit`](crate::Client::submit) puts the two together.
+//! What may happen to an execution is decided in `sql/functions/executions/`; a plan is written with [`NewPlan`] or read from
+//! JSON, checked and hashed by [`Plan`]. [`Client::submit`](crate::Client::submit) puts the two together.
 
 use serde::{Deserialize, Serialize};
 pub use tenure_api::approvals::{Approval, ApprovalDecided, ApprovalState, Decision};
@@ -10,7 +10,10 @@ pub use tenure_api::executions::{
     ExecutionState, ExecutionStep, ExecutionSubmitted, ExecutionWithdrawn, PlanDifference, PlanPreview, StepState,
     Verdict,
 };
+pub use tenure_core::plan::{ActionClass, Effects, LockScope, Mode, OnStepFailure, Plan, SlaClass};
 use uuid::Uuid;
+
+pub use crate::client::{NewPlan, NewStep};
 
 /// Which step of which execution a job runs for, as the database wrote it with the job: what the payload says means nothing
 /// here. In a worker, see [`Context::step`](crate::worker::Context::step).

@@ -40,9 +40,10 @@ impl Client {
     /// ```no_run
     /// # async fn run(client: tenure::Client) -> anyhow::Result<()> {
     /// use std::time::Duration;
-    /// use tenure::core::plan::Plan;
+    /// use tenure::executions::{NewPlan, NewStep, SlaClass};
     ///
-    /// let plan = Plan::read(&std::fs::read_to_string("plan.json")?)?;
+    /// let restart = NewStep::new("restart", "service.restart").target("service", "shop");
+    /// let plan = NewPlan::new("restart the shop", SlaClass::Medium).step(restart).build()?;
     /// let submitted = client.submit(&plan).key("release-4.2").wait(Duration::from_secs(45)).await?;
     /// let execution = client.execution(submitted.execution_id).show().await?;
     /// println!("{}: {:?}", execution.state, execution.waiting_for);

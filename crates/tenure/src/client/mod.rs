@@ -31,6 +31,7 @@
 mod enqueue;
 mod execution;
 mod job;
+mod plan;
 mod schedule;
 mod typed;
 mod wait;
@@ -41,6 +42,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use enqueue::{enqueue_in, enqueue_many_in};
 pub use execution::{KnownExecution, Submit};
 pub use job::NewJob;
+pub use plan::{NewPlan, NewStep};
 pub use schedule::{NamedSchedule, SlotFilter};
 pub use typed::{IntoNewJob, Job};
 pub use wait::JobEnd;

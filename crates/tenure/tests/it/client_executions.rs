@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use tenure::Client;
 use tenure::core::codes;
 use tenure::core::plan::Plan;
-use tenure::executions::{Decision, ExecutionState, StepInfo, Verdict};
+use tenure::executions::{
+    ActionClass, Decision, ExecutionState, LockScope, NewPlan, NewStep, SlaClass, StepInfo, Verdict,
+};
 use tenure::worker::{Context, Done};
 
 use crate::fixture::{Db, PATIENCE, run};
@@ -245,4 +247,38 @@ async fn a_wait_that_is_over_leaves_an_immediate_plan_in_the_background() {
     let told = execution.timeline(None).await.expect("a story");
     assert!(told.iter().any(|event| event.kind.contains("background")), "{told:?}");
     execution.cancel("never mind").await.expect("cancelled");
+}
+
+#[tokio::test]
+async fn a_plan_written_in_rust_is_the_plan_of_its_json() {
+    let db = Db::open().await;
+    let client = Client::new(pool(&db));
+    let look = NewStep::new("look", "look")
+        .class(ActionClass::Read)
+        .target("host", "web-1");
+    let change = NewStep::new("change", "change")
+        .class(ActionClass::Read)
+        .target("host", "web-1")
+        .lock_scope(LockScope::Target)
+        .needs(["look"])
+        .payload(json!({"to": "green"}));
+    let written = NewPlan::new("turn it green", SlaClass::Long)
+        .step(look)
+        .step(change)
+        .build()
+        .expect("a plan");
+    let read = plan("turn it green", "read");
+    assert_eq!(written.hash(), read.hash());
+    let submitted = client.submit(&written).key("k").await.expect("submitted");
+    let again = client.submit(&read).key("k").await.expect("the same plan");
+    assert!(again.duplicate && again.execution_id == submitted.execution_id);
+    let handler = async |payload: Value, _: Context| Ok(Done::with(payload["to"].clone())?);
+    until_idle(worker(&db).handler("look", handler).handler("change", handler)).await;
+    let ended = client
+        .execution(submitted.execution_id)
+        .wait(PATIENCE)
+        .await
+        .expect("its end");
+    assert!(ended.is_succeeded(), "{ended:?}");
+    assert_eq!(ended.steps[1].output_summary, Some(json!("green").into()));
 }
