@@ -187,7 +187,7 @@ impl Board {
             Flow::Dry => along,
             Flow::Probing => false,
         };
-        if !worth_it {
+        if !worth_it || self.groups[group].is_full() {
             return 0;
         }
         let room = self.groups[group].room.unwrap_or(usize::MAX);
@@ -274,7 +274,7 @@ impl Board {
 
     /// There are places, and nothing to be had for them.
     fn is_idle(&self) -> bool {
-        let nothing = |group: &Group| group.flow == Flow::Dry || group.room == Some(0);
+        let nothing = |group: &Group| group.flow == Flow::Dry || group.is_full();
         self.free > 0 && self.groups.iter().all(nothing)
     }
 
@@ -285,7 +285,7 @@ impl Board {
 
     /// Whether there is more to do than the places that are not offered can take.
     fn needs_all_places(&self) -> bool {
-        let wanting = |group: &Group| matches!(group.flow, Flow::Asked | Flow::Flowing) && group.room != Some(0);
+        let wanting = |group: &Group| matches!(group.flow, Flow::Asked | Flow::Flowing) && !group.is_full();
         self.phase > Phase::Working || (self.free == 0 && self.groups.iter().any(wanting))
     }
 

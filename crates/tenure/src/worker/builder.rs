@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use tenure_core::limits::BATCH_ROWS_MAX;
 use tenure_core::{Refusal, codes};
 
-use super::handler::{self, Erased};
+use super::batch;
+use super::handler::{self, Registered};
 use super::middleware::{self, Layer, Next};
 use super::{Context, Done, Failure, Handler, HandlerOptions, Worker};
 use crate::client::Job;
@@ -50,7 +51,7 @@ impl Settings {
 pub struct WorkerBuilder {
     pool: Pool,
     settings: Settings,
-    handlers: Vec<(String, HandlerOptions, Erased)>,
+    handlers: Vec<Registered>,
     layers: Vec<Layer>,
     schedules: Vec<(String, NewSchedule)>,
 }
@@ -122,7 +123,12 @@ impl WorkerBuilder {
         F: Fn(P, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<D, Failure>> + Send + 'static,
     {
-        self.handlers.push((kind.into(), options, handler::of_closure(handler)));
+        self.handlers.push(Registered {
+            kind: kind.into(),
+            options,
+            batch_max: None,
+            run: handler::of_closure(handler),
+        });
         self
     }
 
@@ -164,8 +170,74 @@ impl WorkerBuilder {
 
     /// Runs jobs of [`Handler::KIND`].
     pub fn register<H: Handler>(mut self, handler: H) -> WorkerBuilder {
-        self.handlers
-            .push((H::KIND.to_owned(), handler.options(), handler::of_handler(handler)));
+        self.handlers.push(Registered {
+            kind: H::KIND.to_owned(),
+            options: handler.options(),
+            batch_max: None,
+            run: handler::of_handler(handler),
+        });
+        self
+    }
+
+    /// Runs jobs of this kind many at a time: one call gets up to `jobs_max` of them. It returns an outcome for each, in their
+    /// order, or one failure of them all. Another number of outcomes fails each of them, and so does a panic.
+    ///
+    /// Nothing waits for a batch to fill. While a call runs, the jobs of the kind gather in the database, and the next claim
+    /// takes as many as there are; there is one call at a time. With a [`concurrency`](HandlerOptions::concurrency) of `n`
+    /// times `jobs_max` there are `n`. Every job needs a place of the worker, so [`concurrency`](Self::concurrency) bounds a
+    /// batch too.
+    ///
+    /// Each job has a [`Context`] of its own: only that says whether this job was cancelled or its lease is lost. Middleware
+    /// is around every job.
+    ///
+    /// ```no_run
+    /// # #[derive(serde::Deserialize)] struct Mail { to: String }
+    /// # async fn send_all(_: &[Mail]) -> std::io::Result<Vec<bool>> { Ok(Vec::new()) }
+    /// # fn of(pool: tenure::Pool) -> tenure::Result<()> {
+    /// use tenure::worker::{Context, Failure, Worker};
+    ///
+    /// let worker = Worker::builder(pool)
+    ///     .concurrency(100)
+    ///     .batch_handler("mail.send", 100, async |jobs: Vec<(Mail, Context)>| {
+    ///         let mails: Vec<Mail> = jobs.into_iter().map(|(mail, _)| mail).collect();
+    ///         let accepted = send_all(&mails).await?;
+    ///         let outcome = |accepted| if accepted { Ok(()) } else { Err(Failure::permanent("refused")) };
+    ///         Ok(accepted.into_iter().map(outcome).collect())
+    ///     })
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn batch_handler<P, D, F, Fut>(self, kind: impl Into<String>, jobs_max: usize, handler: F) -> WorkerBuilder
+    where
+        P: DeserializeOwned + Send + 'static,
+        D: Into<Done>,
+        F: Fn(Vec<(P, Context)>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<Result<D, Failure>>, Failure>> + Send + 'static,
+    {
+        self.batch_handler_with(kind, jobs_max, HandlerOptions::default(), handler)
+    }
+
+    /// The same with options. A timeout is that of each job; a call is stopped when all its jobs are over.
+    pub fn batch_handler_with<P, D, F, Fut>(
+        mut self,
+        kind: impl Into<String>,
+        jobs_max: usize,
+        options: HandlerOptions,
+        handler: F,
+    ) -> WorkerBuilder
+    where
+        P: DeserializeOwned + Send + 'static,
+        D: Into<Done>,
+        F: Fn(Vec<(P, Context)>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<Result<D, Failure>>, Failure>> + Send + 'static,
+    {
+        self.handlers.push(Registered {
+            kind: kind.into(),
+            options,
+            batch_max: Some(jobs_max),
+            run: batch::of_closure(jobs_max, handler),
+        });
         self
     }
 
@@ -325,7 +397,19 @@ impl WorkerBuilder {
             ));
         }
         let mut names = HashMap::new();
-        for (kind, options, _) in &self.handlers {
+        for Registered {
+            kind,
+            options,
+            batch_max,
+            ..
+        } in &self.handlers
+        {
+            if *batch_max == Some(0) {
+                return Err(refuse(
+                    format!("A batch of {kind} has at most 0 jobs."),
+                    "None of its jobs would ever run.",
+                ));
+            }
             if names.insert(kind.as_str(), ()).is_some() {
                 return Err(refuse(
                     format!("The kind {kind} has two handlers."),

@@ -30,6 +30,8 @@ pub(super) struct Group {
     pub(super) kinds: Vec<String>,
     /// Free places of its own; none: only the worker's as a whole count.
     pub(super) room: Option<usize>,
+    /// Free places of its own that a claim needs: a batch is claimed when there is room for a whole one.
+    room_min: usize,
     pub(super) flow: Flow,
     /// Counts what was said to be there; a look that began before does not count as having seen it.
     wakes: u64,
@@ -59,6 +61,7 @@ impl Group {
         Group {
             kinds,
             room,
+            room_min: 1,
             flow: Flow::Asked,
             wakes: 0,
             lane_after: None,
@@ -66,6 +69,17 @@ impl Group {
             whole_look_at: now,
             owes_whole_look: false,
         }
+    }
+
+    /// The same, which claims only when it has so much room of its own, or all it ever has.
+    pub(super) fn claims_at_least(mut self, room_min: usize) -> Group {
+        self.room_min = self.room.map_or(1, |room| room.min(room_min));
+        self
+    }
+
+    /// Whether it has too little room of its own for a claim.
+    pub(super) fn is_full(&self) -> bool {
+        self.room.is_some_and(|room| room < self.room_min)
     }
 
     /// When to look at the whole lane, if nothing was found and that was not the whole.

@@ -108,6 +108,15 @@ impl std::fmt::Debug for HandlerOptions {
 /// A handler of any payload: reads it from the context's job and sets the run up.
 pub(super) type Erased = Arc<dyn Fn(Context) -> Running + Send + Sync>;
 
+/// A handler as a worker knows it.
+pub(super) struct Registered {
+    pub(super) kind: String,
+    pub(super) options: HandlerOptions,
+    /// How many jobs one call takes; none: each job has a call of its own.
+    pub(super) batch_max: Option<usize>,
+    pub(super) run: Erased,
+}
+
 /// A closure as a handler.
 pub(super) fn of_closure<P, D, F, Fut>(handler: F) -> Erased
 where
@@ -138,7 +147,7 @@ pub(super) fn of_handler<H: Handler>(handler: H) -> Erased {
 }
 
 /// The payload as the handler wants it. One that cannot be read never will be: a permanent failure that says where.
-fn read<P: DeserializeOwned>(payload: &Payload) -> Result<P, Failure> {
+pub(super) fn read<P: DeserializeOwned>(payload: &Payload) -> Result<P, Failure> {
     payload.read().or_else(|_| {
         let unreadable = |message| Failure::permanent(message).code("payload_unreadable").class("payload");
         let text = payload.as_str();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::handler::{Erased, HandlerOptions};
+use super::handler::{Erased, HandlerOptions, Registered};
 use super::middleware::{Layer, Next};
 use super::run::Running;
 use super::{Context, Failure};
@@ -22,17 +22,20 @@ pub(super) struct Kind {
     pub(super) group: usize,
     handler: Erased,
     layers: Arc<[Layer]>,
+    /// Whether its runs wait for each other at their first poll.
+    gathers: bool,
     quick_runs: AtomicU32,
     pub(super) run_times: RunTimes,
 }
 
 impl Kind {
-    pub(super) fn new(options: HandlerOptions, group: usize, handler: Erased, layers: Arc<[Layer]>) -> Kind {
+    pub(super) fn new(registered: Registered, group: usize, layers: Arc<[Layer]>) -> Kind {
         Kind {
-            options,
+            options: registered.options,
             group,
-            handler,
+            handler: registered.run,
             layers,
+            gathers: registered.batch_max.is_some(),
             quick_runs: AtomicU32::new(0),
             run_times: RunTimes::default(),
         }
@@ -46,9 +49,10 @@ impl Kind {
         Next::new(self.layers.clone(), self.handler.clone()).run(context)
     }
 
-    /// Whether its runs end at once, so that a task for each would cost more than the run.
-    pub(super) fn is_quick(&self) -> bool {
-        self.quick_runs.load(Ordering::Relaxed) >= QUICK_RUNS
+    /// Whether its runs are polled where they are claimed: they end at once, so that a task for each would cost more than the
+    /// run, or they meet there for one call.
+    pub(super) fn is_polled_here(&self) -> bool {
+        self.gathers || self.quick_runs.load(Ordering::Relaxed) >= QUICK_RUNS
     }
 
     /// Learns from the first poll of a run. One slow run, and the kind has to earn its place again: a handler that

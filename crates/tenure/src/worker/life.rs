@@ -92,19 +92,22 @@ fn set_up(worker: Worker, phase: Phase) -> Runtime {
         schedules: _,
     } = worker;
     let (mut groups, mut kinds) = (Vec::<Group>::new(), HashMap::new());
-    for (name, options, handler) in handlers {
+    for handler in handlers {
+        let name = handler.kind.clone();
+        let room = handler.options.concurrency.or(handler.batch_max);
         let shared = groups.iter().position(|group| group.room.is_none());
-        let group = match (options.concurrency, shared) {
+        let group = match (room, shared) {
             (None, Some(shared)) => {
                 groups[shared].kinds.push(name.clone());
                 shared
             }
             (room, _) => {
-                groups.push(Group::new(vec![name.clone()], room, Instant::now()));
+                let group = Group::new(vec![name.clone()], room, Instant::now());
+                groups.push(group.claims_at_least(handler.batch_max.unwrap_or(1)));
                 groups.len() - 1
             }
         };
-        kinds.insert(name, Arc::new(Kind::new(options, group, handler, layers.clone())));
+        kinds.insert(name, Arc::new(Kind::new(handler, group, layers.clone())));
     }
     let board = Board::new(&settings, groups, phase, Instant::now());
     Runtime::new((pool, beats), settings, kinds, board)

@@ -25,6 +25,7 @@
 //! # }
 //! ```
 
+mod batch;
 mod board;
 mod builder;
 mod context;
@@ -66,7 +67,7 @@ pub use shutdown::shutdown_signal;
 
 use self::board::Phase;
 use self::builder::Settings;
-use self::handler::Erased;
+use self::handler::Registered;
 use self::middleware::Layer;
 use crate::error::Result;
 use crate::pool::Pool;
@@ -78,7 +79,7 @@ pub struct Worker {
     /// Heartbeats have a connection of their own: one must never wait for who uses the pool.
     beats: Pool,
     settings: Settings,
-    handlers: Vec<(String, HandlerOptions, Erased)>,
+    handlers: Vec<Registered>,
     layers: Arc<[Layer]>,
     schedules: Vec<(String, NewSchedule)>,
 }

@@ -105,7 +105,7 @@ impl Future for Run {
         let polled = polled.unwrap_or_else(|panic| {
             let stage = std::mem::replace(&mut this.stage, Stage::Over);
             let _ = catch_unwind(AssertUnwindSafe(|| drop(stage)));
-            Poll::Ready(Err(Failure::retry(text_of(&*panic)).class("panic")))
+            Poll::Ready(Err(panicked(&*panic)))
         });
         if first || polled.is_ready() {
             let took = began.elapsed();
@@ -118,6 +118,11 @@ impl Future for Run {
         }
         polled
     }
+}
+
+/// The failure of a handler that panicked.
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> Failure {
+    Failure::retry(text_of(panic)).class("panic")
 }
 
 /// What a panic says.

@@ -114,7 +114,7 @@ impl Runtime {
             };
             let deadline = deadline(&job, kind, asked);
             let mut run = Run::new(kind.clone(), Context::new(job, self.home.clone(), deadline));
-            if !kind.is_quick() {
+            if !kind.is_polled_here() {
                 pending.push(run);
                 continue;
             }

@@ -165,6 +165,7 @@ mod walls_governance;
 mod walls_picture;
 mod walls_scene;
 mod ways_round;
+mod worker_batches;
 mod worker_complete_in;
 mod worker_connections;
 mod worker_failures;
