@@ -1,7 +1,6 @@
 //! Sends what subscriptions have put in line for webhooks. Any number of servers do, side by side: what one has taken, the
 //! others leave alone, and what a server took that then died is sent by another.
 
-mod connect;
 mod reach;
 mod send;
 

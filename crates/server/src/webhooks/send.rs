@@ -1,7 +1,7 @@
 //! One attempt: a signed request, as Standard Webhooks says.
 
 use std::error::Error;
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
@@ -12,14 +12,14 @@ use hyper::body::Bytes;
 use hyper::{Request, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
 use sha2::Sha256;
 use tenure::store::subscriptions::{Outgoing, Sent};
+use tenure_client::connect::{Connector, reason, tls_config};
 
-use super::connect::Connector;
-use super::reach::Reach;
+use super::reach::{NOT_PERMITTED, Reach};
 
+/// How long a receiver may take to be reached.
+const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// How long a receiver may take to answer. Well within the lease of a delivery.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 
@@ -34,7 +34,16 @@ pub(super) struct Sender {
 
 impl Sender {
     pub(super) fn new(reach: Reach) -> Result<Sender, Box<dyn Error>> {
-        let connector = Connector::new(reach, tls_config()?);
+        // The check and the call see the same addresses, however the URL writes them.
+        let permitted = move |found: Vec<SocketAddr>, is_secure| {
+            let is_permitted = |address: &SocketAddr| reach.permits(address.ip(), is_secure);
+            let permitted: Vec<SocketAddr> = found.into_iter().filter(is_permitted).collect();
+            match permitted.is_empty() {
+                true => Err(NOT_PERMITTED.to_owned()),
+                false => Ok(permitted),
+            }
+        };
+        let connector = Connector::new(tls_config(None)?, CONNECT_MAX).with_filter(permitted);
         let client = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(2)
             .build(connector);
@@ -87,17 +96,6 @@ impl Sender {
     }
 }
 
-/// Trusts the roots of the system.
-fn tls_config() -> Result<ClientConfig, rustls::Error> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
-}
-
 /// `v1,` and the HMAC of id, time and body.
 fn signature(key: &[u8], id: &str, at: u64, body: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length will do");
@@ -107,19 +105,9 @@ fn signature(key: &[u8], id: &str, at: u64, body: &str) -> String {
     format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
 }
 
-/// The reason at the bottom of an error, without the URL.
-fn reason(error: &dyn Error) -> String {
-    let mut reason = error;
-    while let Some(deeper) = reason.source() {
-        reason = deeper;
-    }
-    reason.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhooks::reach::NOT_PERMITTED;
 
     #[tokio::test]
     async fn a_private_address_is_not_called_however_it_is_written() {
