@@ -2,8 +2,7 @@
 
 use anyhow::Context;
 use serde_json::json;
-use tenure::store::jobs::Enqueued;
-use tenure::{Client, NewJob, enqueue_in};
+use tenure::{Client, Enqueued, NewJob, enqueue_in};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {

@@ -116,6 +116,7 @@ impl From<tokio_postgres::Error> for Error {
 /// assert_eq!(tenure::error::accept(refused).unwrap_err().code(), "job_not_found");
 /// assert!(tenure::error::accept(serde_json::json!({"job_id": 7})).is_ok());
 /// ```
+#[doc(hidden)]
 pub fn accept(value: Value) -> Result<Value> {
     if value.get("refused") != Some(&Value::Bool(true)) {
         return Ok(value);
@@ -170,7 +171,7 @@ fn of_refusal(answer: &Answer<'_>) -> Refusal {
 /// The error in the words every surface shows.
 pub(crate) fn of_answer(answer: &Answer<'_>) -> Refusal {
     let state = &answer.state;
-    let told = told(answer);
+    let reason = reason_of(answer);
     let class = state.code().get(..2).unwrap_or_default();
     if class == "TN" {
         of_refusal(answer)
@@ -183,28 +184,28 @@ pub(crate) fn of_answer(answer: &Answer<'_>) -> Refusal {
         Refusal::new(
             codes::TEXT_INVALID,
             "A text cannot be stored.",
-            told,
+            reason,
             "Remove NUL characters and send valid UTF-8.",
         )
     } else if is_ours_missing(answer) {
         Refusal::new(
             codes::SCHEMA_MISSING,
             "The database lacks something of the Tenure schema.",
-            told,
+            reason,
             "Run: tenure migrate",
         )
     } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
         Refusal::new(
             codes::NOT_PERMITTED,
             "The database login may not do this.",
-            told,
+            reason,
             "Use a login with the right role (tenure_requester, tenure_producer, tenure_worker, tenure_operator, tenure_admin), or have it granted.",
         )
     } else if *state == SqlState::UNIQUE_VIOLATION && is_job_id(answer) {
         Refusal::new(
             codes::ID_TAKEN,
             "There is already a job with this id.",
-            told,
+            reason,
             "Use a new id; for a safe repetition give an idempotency key.",
         )
     } else if [
@@ -217,35 +218,35 @@ pub(crate) fn of_answer(answer: &Answer<'_>) -> Refusal {
         Refusal::new(
             codes::BUSY_TRY_AGAIN,
             "Somebody else was in the way; nothing was changed.",
-            told,
+            reason,
             "Try again.",
         )
     } else if *state == SqlState::DISK_FULL {
         Refusal::new(
             codes::DISK_FULL,
             "The database server has no room left.",
-            told,
+            reason,
             "Free space on its disk, then try again.",
         )
     } else if is_no_entry(state) || class == "08" || class == "28" {
         Refusal::new(
             codes::DATABASE_UNREACHABLE,
             "The database does not let us in.",
-            told,
+            reason,
             "Check the address, database, login and password, and that the server accepts connections.",
         )
     } else {
         Refusal::new(
             codes::DATABASE_ERROR,
             "The database answered with an unexpected error.",
-            told,
+            reason,
             "Read the reason; the server's log may say more.",
         )
     }
 }
 
 /// Message, detail and hint in one line, with the SQLSTATE to look up.
-fn told(answer: &Answer<'_>) -> String {
+fn reason_of(answer: &Answer<'_>) -> String {
     let mut text = format!("{} (SQLSTATE {})", answer.message, answer.state.code());
     for part in [answer.detail, answer.hint].into_iter().flatten() {
         text.push_str("; ");

@@ -24,6 +24,7 @@ static SHARED: OnceCell<TestCluster> = OnceCell::const_new();
 
 /// The one server of this test process.
 #[derive(Debug)]
+#[doc(hidden)]
 pub enum TestCluster {
     /// A private cluster of this process.
     Private(Box<Cluster>),

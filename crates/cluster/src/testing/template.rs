@@ -16,6 +16,7 @@ const LABEL_CHARACTERS_MAX: usize = 24;
 
 /// Names a template by what it is for and by the sources it is made of: other sources, another template.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct Template {
     label: String,
     name: String,

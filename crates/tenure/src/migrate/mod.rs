@@ -31,13 +31,16 @@ pub use run::migrate;
 pub use status::{SchemaStatus, check};
 
 /// The schema version this program was built with: the number of its last migration.
+#[doc(hidden)]
 pub const SCHEMA_VERSION: i32 = 25;
 
 /// The oldest schema version this program works with.
+#[doc(hidden)]
 pub const SCHEMA_VERSION_MIN: i32 = 22;
 
 /// The newest schema version this program works with. Servers of two versions share a database during a rolling
 /// upgrade, so a migration takes nothing away that a program up to ten migrations older uses.
+#[doc(hidden)]
 pub const SCHEMA_VERSION_MAX: i32 = SCHEMA_VERSION + 10;
 
 /// How to migrate.
@@ -104,11 +107,13 @@ impl Report {
 }
 
 /// The hash of all the SQL this program carries: other SQL, another hash.
+#[doc(hidden)]
 pub fn source_hash() -> &'static str {
     &source::SOURCE.hash
 }
 
 /// The hash of the functions, views and grants this program carries, as `tenure.installation` remembers it.
+#[doc(hidden)]
 pub fn functions_hash() -> &'static str {
     &source::SOURCE.functions_hash
 }

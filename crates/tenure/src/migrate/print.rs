@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 /// let script = tenure::migrate::print();
 /// assert!(script.contains("create or replace function tenure.job_claim_many"));
 /// ```
+#[doc(hidden)]
 pub fn print() -> String {
     let mut script = opening();
     append(&mut script, SOURCE.roles);
@@ -33,6 +34,7 @@ pub fn print() -> String {
 
 /// What a migration would change in this database, as a script like that of [`print`]: the migrations that it lacks, and
 /// functions, views and grants if they are others. Empty for a database that is up to date. Reads, and changes nothing.
+#[doc(hidden)]
 pub async fn print_pending(client: &impl GenericClient) -> Result<String> {
     let found = client
         .query_typed(BOOK, &[])
@@ -76,6 +78,7 @@ fn opening() -> String {
 }
 
 /// The roles alone, for a login with `CREATEROLE` when whoever migrates has none.
+#[doc(hidden)]
 pub fn print_roles() -> String {
     format!(
         "{}\n-- Whoever migrates must be able to act as the owner:\n--   grant tenure_owner to the_migrating_login;\n",

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 
 /// What a database has of the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[doc(hidden)]
 pub enum SchemaStatus {
     /// Nothing.
     Missing,
@@ -70,6 +71,7 @@ impl SchemaStatus {
 }
 
 /// Reads what the database has. Any login with a Tenure role may.
+#[doc(hidden)]
 pub async fn check(client: &impl GenericClient) -> Result<SchemaStatus> {
     // By the catalogue: the name of a schema one may not use cannot be resolved.
     let there =

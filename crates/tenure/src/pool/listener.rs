@@ -15,6 +15,7 @@ const QUIET_MAX: Duration = Duration::from_secs(10);
 
 /// A notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct Heard {
     /// Where it was heard. Whoever is connected may send to a channel whose name they know.
     pub channel: String,
@@ -24,6 +25,7 @@ pub struct Heard {
 
 /// Hears its channels for as long as it lives.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Listener {
     // The connection ends with its client.
     client: Client,
@@ -50,6 +52,7 @@ impl Listener {
 
 /// Listens on a channel, by a connection of its own. A pool that hands a session to others between transactions
 /// (PgBouncer in transaction mode) must not stand between.
+#[doc(hidden)]
 pub async fn listen(url: &str, channel: &str) -> Result<Listener> {
     let Address { mut config, verify } = Address::parse(url)?;
     // It is idle most of the time. If it is cut off without a word, both ends have to find out by themselves, and soon.

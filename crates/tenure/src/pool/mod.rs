@@ -57,6 +57,7 @@ impl Pool {
 
     /// Another pool to the same database, which shares no connection with this one: for what must never wait for those
     /// who use this one.
+    #[doc(hidden)]
     pub fn apart(&self, options: &PoolOptions) -> Result<Pool> {
         Pool::of(self.address.clone(), options)
     }
@@ -102,6 +103,7 @@ impl Pool {
     }
 
     /// How many connections there are, and who wants one.
+    #[doc(hidden)]
     pub fn status(&self) -> PoolStatus {
         let status = self.inner.status();
         PoolStatus {
@@ -120,6 +122,7 @@ impl Pool {
 /// A pool at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub struct PoolStatus {
     /// Connections that are open.
     pub connections: usize,
@@ -139,6 +142,7 @@ pub struct Connection {
 
 impl Connection {
     /// Closes it instead of giving it back: what was asked on it may still be unanswered.
+    #[doc(hidden)]
     pub fn discard(mut self) {
         close(&mut self.object);
     }
@@ -146,6 +150,7 @@ impl Connection {
     /// Rolls its transaction back and gives it back to the pool. Where that is not answered at once, because a statement is
     /// still unanswered, the statement is cancelled, and the connection closed when it has ended. Until then it counts as one
     /// of the pool's connections, because the database still works for it; but for a few seconds at most.
+    #[doc(hidden)]
     pub async fn recover(mut self) {
         let mut closing = Closing(self.object.take());
         let Some(client) = closing.0.as_ref() else { return };

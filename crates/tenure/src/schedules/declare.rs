@@ -184,6 +184,7 @@ impl NewSchedule {
     }
 
     /// As `tenure.schedule_create` and `tenure.schedule_put` take it.
+    #[doc(hidden)]
     pub fn spec(&self) -> Value {
         Value::Object(self.spec.clone())
     }

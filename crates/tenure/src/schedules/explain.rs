@@ -13,6 +13,7 @@ use crate::operations::rows;
 use crate::store::{self, Timestamp};
 
 /// Says what became of a moment: which slot stands for it, or why none does.
+#[doc(hidden)]
 pub async fn explain(client: &(impl GenericClient + Sync), question: &ScheduleExplain) -> Result<ScheduleExplanation> {
     let at = question.at;
     let schedule = show(client, &question.name).await?;

@@ -34,6 +34,7 @@ use crate::store::{self, Timestamp};
 const MICROS: i64 = 1_000_000;
 
 /// Makes a schedule whose rule was checked.
+#[doc(hidden)]
 pub async fn create(
     client: &impl GenericClient,
     name: &str,
@@ -45,6 +46,7 @@ pub async fn create(
 }
 
 /// Makes a schedule, or makes it equal to this one; its rule was checked.
+#[doc(hidden)]
 pub async fn put(
     client: &impl GenericClient,
     name: &str,
@@ -56,6 +58,7 @@ pub async fn put(
 }
 
 /// The schedule of this name.
+#[doc(hidden)]
 pub async fn show(client: &(impl GenericClient + Sync), name: &str) -> Result<Schedule> {
     let name = name.to_owned();
     call(client, &ScheduleShow { name }).await
@@ -133,6 +136,7 @@ fn check_backfill(mode: &str, stagger_seconds: i32) -> Result<(), Refusal> {
 }
 
 /// The rule of a schedule.
+#[doc(hidden)]
 pub fn rhythm_of(schedule: &Schedule) -> Result<Rhythm, Refusal> {
     rhythm(
         schedule.cron.as_deref(),

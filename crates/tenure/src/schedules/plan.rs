@@ -18,6 +18,7 @@ static READ: LazyLock<Mutex<HashMap<(String, String), Rhythm>>> = LazyLock::new(
 const READ_MAX: usize = 10_000;
 
 /// The moments of a schedule that was taken: the late ones as far as they count, and the next.
+#[doc(hidden)]
 pub fn plan(taken: &Taken) -> Plan {
     compute(taken).unwrap_or_else(|refusal| Plan {
         schedule_id: taken.schedule_id,

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::store::{self, Timestamp};
 
 /// The next slots of a schedule.
+#[doc(hidden)]
 pub async fn preview(client: &(impl GenericClient + Sync), name: &str, count: i32) -> Result<RulePreview> {
     let schedule = show(client, name).await?;
     let now = store::now(client).await?;
@@ -26,6 +27,7 @@ pub async fn preview(client: &(impl GenericClient + Sync), name: &str, count: i3
 }
 
 /// The next slots of a rule, later than `after`.
+#[doc(hidden)]
 pub fn preview_rule(rule: &ScheduleRule, after: Timestamp, count: i32) -> Result<RulePreview, Refusal> {
     let zone = rule.zone.as_deref().unwrap_or("UTC");
     let rhythm = rhythm(rule.cron.as_deref(), rule.every_seconds, zone, rule.start_at)?;

@@ -17,6 +17,7 @@ use crate::store::Timestamp;
 /// assert_eq!(at.to_string(), "2026-11-16T02:00:00Z");
 /// assert_eq!(moment("2026-11-16T02:00:00Z", "UTC", None, now).unwrap(), at);
 /// ```
+#[doc(hidden)]
 pub fn moment(text: &str, zone: &str, rule: Option<&Rhythm>, now: Timestamp) -> Result<Timestamp, Refusal> {
     if let Ok(at) = text.trim().parse() {
         return Ok(at);

@@ -21,14 +21,21 @@
 //! A service acts for every tenant whose gate is open, so its login must be a member of `tenure_server`. Any number of
 //! processes may run the same service; what one works on, another leaves alone.
 
+#[doc(hidden)]
 pub mod anchor;
 mod anchor_file;
+#[doc(hidden)]
 pub mod archive;
 mod beat;
+#[doc(hidden)]
 pub mod executions;
+#[doc(hidden)]
 pub mod reaper;
+#[doc(hidden)]
 pub mod retention;
+#[doc(hidden)]
 pub mod scheduler;
+#[doc(hidden)]
 pub mod subscriptions;
 
 use std::future::Future;
@@ -40,7 +47,7 @@ use tokio::task::JoinSet;
 pub use self::anchor_file::AnchorFile;
 use self::beat::Beat;
 use crate::error::Result;
-use crate::evidence::KeySource;
+pub use crate::evidence::KeySource;
 use crate::pool::{Connection, Pool};
 
 /// A part of the interval, at random, is added to each pause, so that processes started together drift apart.

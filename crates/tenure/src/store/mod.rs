@@ -1,4 +1,5 @@
-//! One call per SQL function, and no logic.
+//! One call per SQL function, and no logic. For the server and the command of this workspace: it carries no promise of
+//! stability.
 //!
 //! Every call takes a client, a connection of a pool or a transaction. A refusal comes back as
 //! [`Error::Refused`](crate::Error::Refused); one that was raised has aborted the transaction it was raised in, as any

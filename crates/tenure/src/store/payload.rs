@@ -14,7 +14,7 @@ use tokio_postgres::types::{FromSql, Type};
 ///
 /// ```
 /// use serde::Deserialize;
-/// use tenure::store::Payload;
+/// use tenure::Payload;
 ///
 /// #[derive(Deserialize)]
 /// struct Greeting {

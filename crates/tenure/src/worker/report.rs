@@ -25,7 +25,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Counts a run that ended: what the worker said, and the state of the job since, if the database told it.
+    /// Counts a run that ended: what the worker said, and the state of the job since, if the database says it.
     pub(super) fn count(&mut self, outcome: Outcome, state: Option<&str>) {
         let counter = match (outcome, state) {
             // A handler may have completed its job in a transaction of its own, whatever it returned then.

@@ -117,6 +117,7 @@ mod pool;
 mod principals;
 mod processes;
 mod protocol_rules;
+mod public_surface;
 mod readers;
 mod reaper;
 mod refusals;

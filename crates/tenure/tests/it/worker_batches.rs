@@ -188,8 +188,8 @@ async fn a_call_that_goes_wrong_fails_each_of_its_jobs() {
     for (job, expected) in expected {
         let ended = last_run(&c, job).await;
         let of = |field: &str| ended[format!("error_{field}")].clone();
-        let told = json!({"class": of("class"), "code": of("code"), "message": of("message")});
-        assert_eq!(told, expected);
+        let recorded = json!({"class": of("class"), "code": of("code"), "message": of("message")});
+        assert_eq!(recorded, expected);
     }
     check_invariants(&c).await;
 }
@@ -217,16 +217,16 @@ async fn one_job_of_a_call_can_be_cancelled_and_another_lost() {
     let db = Db::open().await;
     let c = db.client().await;
     let jobs = enqueue_numbers(&db, "many", 3).await;
-    let told: Arc<Mutex<Vec<Option<CancelReason>>>> = Arc::default();
-    let (tell, go) = (told.clone(), Arc::new(Notify::new()));
+    let reasons: Arc<Mutex<Vec<Option<CancelReason>>>> = Arc::default();
+    let (keep, go) = (reasons.clone(), Arc::new(Notify::new()));
     let goes = go.clone();
     let beating = worker(&db).heartbeat_interval(Duration::from_millis(20));
     let at_work = AtWork::start(beating.batch_handler("many", 3, move |mut jobs: Jobs| {
-        let (tell, goes) = (tell.clone(), goes.clone());
+        let (keep, goes) = (keep.clone(), goes.clone());
         async move {
             jobs.sort_by_key(|(number, _)| number.n);
             tokio::join!(jobs[0].1.cancelled(), jobs[1].1.cancelled());
-            *tell.lock().expect("no panic holds it") =
+            *keep.lock().expect("no panic holds it") =
                 jobs.iter().map(|(_, context)| context.cancel_reason()).collect();
             goes.notified().await;
             let outcome = |(_, context): &(Number, Context)| match context.is_cancelled() {
@@ -240,9 +240,12 @@ async fn one_job_of_a_call_can_be_cancelled_and_another_lost() {
     until(&c, started, &[], "a start").await;
     one(&c, "select tenure.job_cancel($1, 'not needed')", &[&jobs[0]]).await;
     one(&c, "select tenure.job_cancel($1, 'by force', 'force')", &[&jobs[1]]).await;
-    until_true("both are told", || !told.lock().expect("no panic holds it").is_empty()).await;
+    until_true("both are cancelled", || {
+        !reasons.lock().expect("no panic holds it").is_empty()
+    })
+    .await;
     assert_eq!(
-        *told.lock().expect("no panic holds it"),
+        *reasons.lock().expect("no panic holds it"),
         [Some(CancelReason::Requested), Some(CancelReason::LeaseLost), None]
     );
     go.notify_one();

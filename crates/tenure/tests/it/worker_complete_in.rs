@@ -114,7 +114,7 @@ fn slow_payer(db: &Db, go: &Arc<Notify>, refused: &Arc<AtomicUsize>) -> WorkerBu
                 .await?;
             if let Err(error) = context.complete_in(&transaction, ()).await {
                 assert!(error.is(codes::STALE_LEASE), "{error}");
-                assert!(context.is_cancelled(), "it is told that the lease is lost");
+                assert!(context.is_cancelled(), "it learns that the lease is lost");
                 refused.fetch_add(1, Ordering::SeqCst);
             }
             // PostgreSQL answers the commit of an aborted transaction with a rollback.
@@ -168,10 +168,10 @@ async fn a_cancel_request_does_not_undo_what_was_committed() {
 async fn a_second_transaction_of_a_completed_run_is_refused() {
     let (db, c) = scene().await;
     let job = enqueue(&c, "pay").await;
-    let (pool, told) = (pool(&db), Arc::new(Mutex::new(None)));
-    let tell = told.clone();
+    let (pool, answer) = (pool(&db), Arc::new(Mutex::new(None)));
+    let keep = answer.clone();
     let report = until_idle(worker(&db).handler("pay", move |_: Value, context: Context| {
-        let (pool, tell) = (pool.clone(), tell.clone());
+        let (pool, keep) = (pool.clone(), keep.clone());
         async move {
             pay(&pool, &context, Then::Commit).await?;
             let mut connection = pool.get().await?;
@@ -182,14 +182,14 @@ async fn a_second_transaction_of_a_completed_run_is_refused() {
             let twice = context.complete_in(&transaction, ()).await;
             transaction.commit().await?;
             let twice = twice.map_err(|error| error.code().to_owned());
-            *tell.lock().expect("no panic holds it") = Some((twice, context.is_cancelled()));
+            *keep.lock().expect("no panic holds it") = Some((twice, context.is_cancelled()));
             Err::<(), _>(Failure::retry("it came twice"))
         }
     }))
     .await;
     let refused = Err(codes::STALE_LEASE.name.to_owned());
-    let told = told.lock().expect("no panic holds it").take();
-    assert_eq!(told, Some((refused, false)), "refused, and nothing was lost");
+    let answer = answer.lock().expect("no panic holds it").take();
+    assert_eq!(answer, Some((refused, false)), "refused, and nothing was lost");
     assert_eq!((report.claimed, report.succeeded, report.failed), (1, 1, 0));
     assert_eq!((state(&c, job).await, payments(&c).await), ("succeeded".to_owned(), 1));
     assert_eq!(last_run(&c, job).await["result"], json!({"paid": 1}));
@@ -202,17 +202,17 @@ async fn a_handler_that_goes_on_after_its_commit_is_left_alone() {
     let (first, beside) = (enqueue(&c, "pay").await, enqueue(&c, "beside").await);
     let (go, pool) = (Arc::new(Notify::new()), pool(&db));
     let (goes, cancelled) = (go.clone(), Arc::new(AtomicUsize::new(0)));
-    let told = cancelled.clone();
+    let counts = cancelled.clone();
     let at_work = AtWork::start(
         worker(&db)
             .lease(Duration::from_secs(1))
             .heartbeat_interval(Duration::from_millis(20))
             .handler("pay", move |_: Value, context: Context| {
-                let (pool, goes, told) = (pool.clone(), goes.clone(), told.clone());
+                let (pool, goes, counts) = (pool.clone(), goes.clone(), counts.clone());
                 async move {
                     pay(&pool, &context, Then::Commit).await?;
                     goes.notified().await;
-                    told.fetch_add(usize::from(context.is_cancelled()), Ordering::SeqCst);
+                    counts.fetch_add(usize::from(context.is_cancelled()), Ordering::SeqCst);
                     Ok(())
                 }
             })
@@ -237,7 +237,7 @@ async fn a_handler_that_goes_on_after_its_commit_is_left_alone() {
     one(&c, "select tenure.job_cancel($1, 'enough')", &[&beside]).await;
     let report = at_work.stop().await;
     assert_eq!((report.succeeded, report.lost), (2, 0));
-    assert_eq!(cancelled.load(Ordering::SeqCst), 0, "it was not told to stop");
+    assert_eq!(cancelled.load(Ordering::SeqCst), 0, "it was not asked to stop");
     assert_eq!(last_run(&c, first).await["result"], json!({"paid": 1}));
 }
 

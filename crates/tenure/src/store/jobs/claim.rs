@@ -149,7 +149,7 @@ pub struct Claim {
     pub lane_after: Option<i32>,
     /// Where the last batch ended.
     pub hint: Option<ClaimHint>,
-    /// Do not look before the hint, even where there is room left. Only for [`turn`](super::turn).
+    /// Do not look before the hint, even where there is room left. Only for `turn`.
     pub hint_alone: bool,
 }
 
