@@ -20,7 +20,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use tenure_core::codes;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, generic};
 use crate::errors::{Failure, Outcome};
 
 /// A command waits more than it computes; only a server has use for every core.
@@ -37,16 +37,29 @@ fn main() -> ExitCode {
     }
 }
 
+/// A command with words of its own, or one that is made from its operation.
+enum Given {
+    Own(Box<Cli>),
+    Generic(generic::Generic),
+}
+
 fn run() -> Outcome {
-    let mut command = Cli::command();
+    let own = Cli::command();
+    let mut command = generic::complete(own.clone());
     // Only the long form says more, and has to look at the machine for it.
     if std::env::args_os().nth(1).is_some_and(|first| first == "--version") {
         let zones = tenure::zones::current();
         command = command.long_version(format!("{}\ntime zones {zones}", env!("CARGO_PKG_VERSION")));
     }
     let parsed = command.try_get_matches();
-    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, words(&matches))));
-    let (cli, words) = match parsed {
+    let parsed = parsed.and_then(|matches| {
+        let words = words(&matches);
+        match generic::chosen(&matches, &own, &words) {
+            Some(generic) => Ok((Given::Generic(generic), words)),
+            None => Ok((Given::Own(Box::new(Cli::from_arg_matches(&matches)?)), words)),
+        }
+    });
+    let (given, words) = match parsed {
         Ok(parsed) => parsed,
         Err(error) if !error.use_stderr() => {
             error.print()?;
@@ -58,13 +71,19 @@ fn run() -> Outcome {
         }
         Err(error) => return Err(errors::refusal_of(&error).into()),
     };
-    let spans = spans::prepare(cli.is_server())?;
+    let is_server = matches!(&given, Given::Own(cli) if cli.is_server());
+    let spans = spans::prepare(is_server)?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if !cli.is_server() {
+    if !is_server {
         runtime.worker_threads(COMMAND_THREADS);
     }
     let runtime = runtime.enable_all().build()?;
-    let outcome = runtime.block_on(cli.run(&words));
+    let outcome = runtime.block_on(async {
+        match given {
+            Given::Own(cli) => cli.run(&words).await,
+            Given::Generic(generic) => generic.run(&words).await,
+        }
+    });
     // A thread that waits for standard input must not keep a finished command from ending.
     runtime.shutdown_background();
     spans.end();

@@ -15,6 +15,7 @@ mod evidence;
 mod execution;
 mod executor;
 mod gate;
+pub(crate) mod generic;
 mod governance;
 mod health;
 mod init;
