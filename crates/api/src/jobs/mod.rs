@@ -6,13 +6,11 @@ mod read;
 mod services;
 mod show;
 
-pub use decide::{CancelMode, JobCancel, JobCancelled, JobDeadLetter, JobDeadLettered, JobRescheduled, JobRetry};
-pub use enqueue::{Enqueued, EnqueuedJobs, JobEnqueue, JobEnqueueMany, NewJob};
-pub use read::{
-    ExplainCode, ExplainReason, JobExplain, JobExplanation, JobList, JobMoment, JobSummary, JobTimeline, JobVerb,
-};
-pub use services::{JobReap, JobSweep, ReapFinding, ReapMode, ReapedJob, Swept};
-pub use show::{JobDetails, JobShow, JobSlot, JobStep, OnLost};
+pub use decide::*;
+pub use enqueue::*;
+pub use read::*;
+pub use services::*;
+pub use show::*;
 
 use crate::words;
 
