@@ -254,8 +254,8 @@ fn json_from_outside_is_read_by_one_function() {
         "core/src/hints/mod.rs",
         "core/src/json.rs",
         "core/src/plan/node.rs",
-        "cli/src/http/body.rs",
-        "cli/src/http/requests.rs",
+        "server/src/http/body.rs",
+        "server/src/http/requests.rs",
         "tenure/src/store/payload.rs",
         "tenure/src/worker/handler.rs",
     ];
