@@ -2921,6 +2921,12 @@ CREATE FUNCTION tenure.job_release(p_job_id uuid, p_token uuid) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- job_requeue(uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.job_requeue(p_job_id uuid, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- job_retry(uuid, text, text); Type: FUNCTION
 CREATE FUNCTION tenure.job_retry(p_job_id uuid, p_reason text DEFAULT NULL::text, p_on_behalf_of text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4242,6 +4248,80 @@ CREATE FUNCTION tenure.request_sweep(p_limit integer DEFAULT 1000) RETURNS integ
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
+-- traceparent(); Type: FUNCTION
+CREATE FUNCTION tenure.traceparent() RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$...$$;
+
+-- jobs; Type: TABLE
+CREATE TABLE tenure.jobs (
+    job_id uuid NOT NULL,
+    tenant_id integer NOT NULL,
+    lane integer NOT NULL,
+    kind text NOT NULL,
+    executor text NOT NULL,
+    event_domain text NOT NULL,
+    priority smallint NOT NULL,
+    due timestamp with time zone NOT NULL,
+    deadline_at timestamp with time zone,
+    attempts_max smallint NOT NULL,
+    backoff_base_seconds integer NOT NULL,
+    backoff_jitter_percent smallint NOT NULL,
+    lease_seconds integer,
+    run_timeout_seconds integer,
+    renewals_max integer,
+    on_exhausted text NOT NULL,
+    on_lost text,
+    payload_classification text NOT NULL,
+    payload json NOT NULL,
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    idempotency_key text,
+    affinity_key text,
+    correlation_id text,
+    causation_event bigint,
+    parent_job_id uuid,
+    workflow_id uuid,
+    run_id uuid,
+    replay_of uuid,
+    origin jsonb,
+    traceparent text DEFAULT tenure.traceparent(),
+    source_system text NOT NULL,
+    enqueued_by text NOT NULL,
+    on_behalf_of text,
+    created_at timestamp with time zone NOT NULL,
+    cleaned_at timestamp with time zone
+)
+PARTITION BY RANGE (job_id);
+
+-- TABLE jobs; Type: COMMENT
+COMMENT ON TABLE tenure.jobs IS 'A job as it was enqueued, with the policy that applies to it. Only the retention sweep changes it.';
+
+-- COLUMN jobs.lease_seconds; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.lease_seconds IS 'The lease that the job of a step needs. Null: a plain job, which has the lease of its kind.';
+
+-- COLUMN jobs.on_lost; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.on_lost IS 'What follows when the lease ran out or the run timed out. Null: another attempt. fail: it has failed.';
+
+-- COLUMN jobs.payload; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.payload IS 'The JSON object exactly as it was given. Kept as text: parsing it again slowed down enqueue and claim.';
+
+-- COLUMN jobs.origin; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.origin IS 'What it runs for: {"step": …} or {"slot": …}, kept when the job is emptied. Null: a plain job.';
+
+-- COLUMN jobs.traceparent; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.traceparent IS 'The trace and span it was enqueued in, as a W3C traceparent. Null: there was none.';
+
+-- COLUMN jobs.cleaned_at; Type: COMMENT
+COMMENT ON COLUMN tenure.jobs.cleaned_at IS 'When the retention sweep removed its payload and references.';
+
+-- requeued_job(tenure.jobs, uuid, text); Type: FUNCTION
+CREATE FUNCTION tenure.requeued_job(p_old tenure.jobs, p_job_id uuid, p_on_behalf_of text) RETURNS tenure.new_job
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
 -- reserved_actors(); Type: FUNCTION
 CREATE FUNCTION tenure.reserved_actors() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -5311,11 +5391,6 @@ CREATE FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class text,
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$...$$;
 
--- traceparent(); Type: FUNCTION
-CREATE FUNCTION tenure.traceparent() RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$...$$;
-
 -- try_executor_beat(text, text, text, uuid, jsonb, uuid); Type: FUNCTION
 CREATE FUNCTION tenure.try_executor_beat(p_name text, p_executor text, p_status text DEFAULT 'ok'::text, p_current_job_id uuid DEFAULT NULL::uuid, p_metadata jsonb DEFAULT '{}'::jsonb, p_instance uuid DEFAULT NULL::uuid) RETURNS jsonb
     LANGUAGE plpgsql
@@ -6161,69 +6236,6 @@ COMMENT ON COLUMN tenure.installation.lineage IS 'System identifier, timeline an
 
 -- COLUMN installation.txid; Type: COMMENT
 COMMENT ON COLUMN tenure.installation.txid IS 'The last transaction id that was seen here. A restored server may be behind it.';
-
--- jobs; Type: TABLE
-CREATE TABLE tenure.jobs (
-    job_id uuid NOT NULL,
-    tenant_id integer NOT NULL,
-    lane integer NOT NULL,
-    kind text NOT NULL,
-    executor text NOT NULL,
-    event_domain text NOT NULL,
-    priority smallint NOT NULL,
-    due timestamp with time zone NOT NULL,
-    deadline_at timestamp with time zone,
-    attempts_max smallint NOT NULL,
-    backoff_base_seconds integer NOT NULL,
-    backoff_jitter_percent smallint NOT NULL,
-    lease_seconds integer,
-    run_timeout_seconds integer,
-    renewals_max integer,
-    on_exhausted text NOT NULL,
-    on_lost text,
-    payload_classification text NOT NULL,
-    payload json NOT NULL,
-    source_ref text,
-    target_ref text,
-    payload_ref text,
-    idempotency_key text,
-    affinity_key text,
-    correlation_id text,
-    causation_event bigint,
-    parent_job_id uuid,
-    workflow_id uuid,
-    run_id uuid,
-    replay_of uuid,
-    origin jsonb,
-    traceparent text DEFAULT tenure.traceparent(),
-    source_system text NOT NULL,
-    enqueued_by text NOT NULL,
-    on_behalf_of text,
-    created_at timestamp with time zone NOT NULL,
-    cleaned_at timestamp with time zone
-)
-PARTITION BY RANGE (job_id);
-
--- TABLE jobs; Type: COMMENT
-COMMENT ON TABLE tenure.jobs IS 'A job as it was enqueued, with the policy that applies to it. Only the retention sweep changes it.';
-
--- COLUMN jobs.lease_seconds; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.lease_seconds IS 'The lease that the job of a step needs. Null: a plain job, which has the lease of its kind.';
-
--- COLUMN jobs.on_lost; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.on_lost IS 'What follows when the lease ran out or the run timed out. Null: another attempt. fail: it has failed.';
-
--- COLUMN jobs.payload; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.payload IS 'The JSON object exactly as it was given. Kept as text: parsing it again slowed down enqueue and claim.';
-
--- COLUMN jobs.origin; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.origin IS 'What it runs for: {"step": …} or {"slot": …}, kept when the job is emptied. Null: a plain job.';
-
--- COLUMN jobs.traceparent; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.traceparent IS 'The trace and span it was enqueued in, as a W3C traceparent. Null: there was none.';
-
--- COLUMN jobs.cleaned_at; Type: COMMENT
-COMMENT ON COLUMN tenure.jobs.cleaned_at IS 'When the retention sweep removed its payload and references.';
 
 -- ready; Type: TABLE
 CREATE TABLE tenure.ready (
@@ -9460,6 +9472,10 @@ GRANT ALL ON FUNCTION tenure.job_reap(p_mode text, p_limit integer) TO tenure_se
 REVOKE ALL ON FUNCTION tenure.job_release(p_job_id uuid, p_token uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_release(p_job_id uuid, p_token uuid) TO tenure_server, tenure_worker;
 
+-- FUNCTION job_requeue(p_job_id uuid, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.job_requeue(p_job_id uuid, p_on_behalf_of text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.job_requeue(p_job_id uuid, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
+
 -- FUNCTION job_retry(p_job_id uuid, p_reason text, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.job_retry(p_job_id uuid, p_reason text, p_on_behalf_of text) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.job_retry(p_job_id uuid, p_reason text, p_on_behalf_of text) TO tenure_server, tenure_admin, tenure_operator;
@@ -10118,6 +10134,120 @@ REVOKE ALL ON FUNCTION tenure.request_scope(p_key text, OUT key_hash uuid, OUT t
 REVOKE ALL ON FUNCTION tenure.request_sweep(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.request_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
 
+-- FUNCTION traceparent(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.traceparent() FROM PUBLIC;
+
+-- COLUMN jobs.job_id; Type: ACL
+GRANT SELECT(job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.tenant_id; Type: ACL
+GRANT SELECT(tenant_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.lane; Type: ACL
+GRANT SELECT(lane) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.kind; Type: ACL
+GRANT SELECT(kind) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.executor; Type: ACL
+GRANT SELECT(executor) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.event_domain; Type: ACL
+GRANT SELECT(event_domain) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.priority; Type: ACL
+GRANT SELECT(priority) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.due; Type: ACL
+GRANT SELECT(due) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.deadline_at; Type: ACL
+GRANT SELECT(deadline_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.attempts_max; Type: ACL
+GRANT SELECT(attempts_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.backoff_base_seconds; Type: ACL
+GRANT SELECT(backoff_base_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.backoff_jitter_percent; Type: ACL
+GRANT SELECT(backoff_jitter_percent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.lease_seconds; Type: ACL
+GRANT SELECT(lease_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.run_timeout_seconds; Type: ACL
+GRANT SELECT(run_timeout_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.renewals_max; Type: ACL
+GRANT SELECT(renewals_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.on_exhausted; Type: ACL
+GRANT SELECT(on_exhausted) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.on_lost; Type: ACL
+GRANT SELECT(on_lost) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.payload_classification; Type: ACL
+GRANT SELECT(payload_classification) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.source_ref; Type: ACL
+GRANT SELECT(source_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.target_ref; Type: ACL
+GRANT SELECT(target_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.payload_ref; Type: ACL
+GRANT SELECT(payload_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.idempotency_key; Type: ACL
+GRANT SELECT(idempotency_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.affinity_key; Type: ACL
+GRANT SELECT(affinity_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.correlation_id; Type: ACL
+GRANT SELECT(correlation_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.causation_event; Type: ACL
+GRANT SELECT(causation_event) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.parent_job_id; Type: ACL
+GRANT SELECT(parent_job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.workflow_id; Type: ACL
+GRANT SELECT(workflow_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.run_id; Type: ACL
+GRANT SELECT(run_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.replay_of; Type: ACL
+GRANT SELECT(replay_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.origin; Type: ACL
+GRANT SELECT(origin) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.traceparent; Type: ACL
+GRANT SELECT(traceparent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.source_system; Type: ACL
+GRANT SELECT(source_system) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.enqueued_by; Type: ACL
+GRANT SELECT(enqueued_by) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.on_behalf_of; Type: ACL
+GRANT SELECT(on_behalf_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.created_at; Type: ACL
+GRANT SELECT(created_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- COLUMN jobs.cleaned_at; Type: ACL
+GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION requeued_job(p_old tenure.jobs, p_job_id uuid, p_on_behalf_of text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.requeued_job(p_old tenure.jobs, p_job_id uuid, p_on_behalf_of text) FROM PUBLIC;
+
 -- FUNCTION reserved_actors(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.reserved_actors() FROM PUBLIC;
 
@@ -10711,9 +10841,6 @@ GRANT ALL ON FUNCTION tenure.timeout_policy_list() TO tenure_server, tenure_admi
 REVOKE ALL ON FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.timeout_policy_set(p_sla_class text, p_action_class text, p_spec jsonb) TO tenure_server, tenure_admin;
 
--- FUNCTION traceparent(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.traceparent() FROM PUBLIC;
-
 -- FUNCTION try_executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid); Type: ACL
 REVOKE ALL ON FUNCTION tenure.try_executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION tenure.try_executor_beat(p_name text, p_executor text, p_status text, p_current_job_id uuid, p_metadata jsonb, p_instance uuid) TO tenure_server, tenure_worker;
@@ -10875,114 +11002,6 @@ GRANT SELECT ON TABLE tenure.heartbeats TO tenure_server, tenure_admin, tenure_o
 
 -- TABLE installation; Type: ACL
 GRANT SELECT ON TABLE tenure.installation TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.job_id; Type: ACL
-GRANT SELECT(job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.tenant_id; Type: ACL
-GRANT SELECT(tenant_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.lane; Type: ACL
-GRANT SELECT(lane) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.kind; Type: ACL
-GRANT SELECT(kind) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.executor; Type: ACL
-GRANT SELECT(executor) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.event_domain; Type: ACL
-GRANT SELECT(event_domain) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.priority; Type: ACL
-GRANT SELECT(priority) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.due; Type: ACL
-GRANT SELECT(due) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.deadline_at; Type: ACL
-GRANT SELECT(deadline_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.attempts_max; Type: ACL
-GRANT SELECT(attempts_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.backoff_base_seconds; Type: ACL
-GRANT SELECT(backoff_base_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.backoff_jitter_percent; Type: ACL
-GRANT SELECT(backoff_jitter_percent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.lease_seconds; Type: ACL
-GRANT SELECT(lease_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.run_timeout_seconds; Type: ACL
-GRANT SELECT(run_timeout_seconds) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.renewals_max; Type: ACL
-GRANT SELECT(renewals_max) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.on_exhausted; Type: ACL
-GRANT SELECT(on_exhausted) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.on_lost; Type: ACL
-GRANT SELECT(on_lost) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.payload_classification; Type: ACL
-GRANT SELECT(payload_classification) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.source_ref; Type: ACL
-GRANT SELECT(source_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.target_ref; Type: ACL
-GRANT SELECT(target_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.payload_ref; Type: ACL
-GRANT SELECT(payload_ref) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.idempotency_key; Type: ACL
-GRANT SELECT(idempotency_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.affinity_key; Type: ACL
-GRANT SELECT(affinity_key) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.correlation_id; Type: ACL
-GRANT SELECT(correlation_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.causation_event; Type: ACL
-GRANT SELECT(causation_event) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.parent_job_id; Type: ACL
-GRANT SELECT(parent_job_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.workflow_id; Type: ACL
-GRANT SELECT(workflow_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.run_id; Type: ACL
-GRANT SELECT(run_id) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.replay_of; Type: ACL
-GRANT SELECT(replay_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.origin; Type: ACL
-GRANT SELECT(origin) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.traceparent; Type: ACL
-GRANT SELECT(traceparent) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.source_system; Type: ACL
-GRANT SELECT(source_system) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.enqueued_by; Type: ACL
-GRANT SELECT(enqueued_by) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.on_behalf_of; Type: ACL
-GRANT SELECT(on_behalf_of) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.created_at; Type: ACL
-GRANT SELECT(created_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
-
--- COLUMN jobs.cleaned_at; Type: ACL
-GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
 
 -- TABLE ready; Type: ACL
 GRANT SELECT ON TABLE tenure.ready TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;

@@ -83,6 +83,7 @@ macro_rules! for_each_operation {
             plain $crate::jobs::JobExplain,
             plain $crate::jobs::JobCancel,
             plain $crate::jobs::JobRetry,
+            plain $crate::jobs::JobRequeue,
             plain $crate::jobs::JobDeadLetter,
             plain $crate::jobs::JobReap,
             plain $crate::jobs::JobSweep,

@@ -93,6 +93,37 @@ pub struct JobRescheduled {
     pub due: Timestamp,
 }
 
+/// Enqueue a failed or cancelled job again, as a new job
+///
+/// The new job has the content and the key of the old one, which is its `replay_of`, and fresh attempts. While an unfinished job
+/// has the key, that job is answered as a duplicate: a repeated call makes one job.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobRequeue {
+    /// The id of the job.
+    pub job_id: Uuid,
+    /// The person or program that this is done for.
+    pub on_behalf_of: Option<String>,
+}
+
+impl Operation for JobRequeue {
+    const NAME: &str = "job_requeue";
+    const ROUTE: Route = Route::post("/v1/jobs/{job_id}/requeue", "jobs");
+    const EFFECT: Effect = Effect::Idempotent;
+    type Answer = JobRequeued;
+}
+
+/// The job that a requeue made, or found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobRequeued {
+    /// The new job.
+    pub job_id: Uuid,
+    /// The job that was enqueued again.
+    pub replay_of: Uuid,
+    /// An unfinished job had the key already, and none was made.
+    pub duplicate: bool,
+}
+
 /// Give up on a waiting job: move it to the dead letters
 ///
 /// A job in another state is refused with `state_conflict`.

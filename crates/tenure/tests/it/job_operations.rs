@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tenure::operations::{Perform, call};
 use tenure::store::jobs as store;
 use tenure_api::jobs::{
-    CancelMode, ExplainCode, JobCancel, JobDeadLetter, JobEnqueue, JobExplain, JobList, JobReap, JobRetry, JobShow,
-    JobState, JobSweep, JobTimeline, JobVerb, ReapFinding, ReapMode,
+    CancelMode, ExplainCode, JobCancel, JobDeadLetter, JobEnqueue, JobExplain, JobList, JobReap, JobRequeue, JobRetry,
+    JobShow, JobState, JobSweep, JobTimeline, JobVerb, ReapFinding, ReapMode,
 };
 use tenure_api::work::{
     Claimed, EndAnswers, EndStatus, HeartbeatStatus, Heartbeats, JobAcknowledgeCancel, JobComplete, JobFail,
@@ -17,7 +17,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::approvals_scene::{id, people, submit};
-use crate::fixture::{Db, claim, enqueue, get, one};
+use crate::fixture::{Db, check_invariants, claim, enqueue, enqueue_with, get, one, refused, state, verb};
 use crate::governed_kinds::reading;
 use crate::views::one_of_each;
 
@@ -340,5 +340,94 @@ async fn the_hand_written_calls_speak_as_their_operations() {
     assert_eq!(
         (&ends.ends[0].status, &ends.ends[3].status),
         (&EndStatus::Ended, &EndStatus::StaleLease)
+    );
+}
+
+fn requeue(job_id: Uuid) -> JobRequeue {
+    JobRequeue {
+        job_id,
+        on_behalf_of: None,
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_job_is_enqueued_again_once_with_its_content_and_key() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let old = enqueue_with(
+        &c,
+        "a",
+        ", p_key => 'k', p_payload => '{\"n\": 1.50}', p_priority => 'urgent'",
+    )
+    .await;
+    let waiting = one(&c, "select tenure.job_requeue($1)", &[&old]).await;
+    refused(&waiting, "state_conflict");
+    one(&c, "select tenure.job_cancel($1, 'wrong day')", &[&old]).await;
+
+    let made = done(&c, requeue(old)).await;
+    assert_eq!((made.replay_of, made.duplicate), (old, false));
+    assert_eq!(
+        (state(&c, old).await, state(&c, made.job_id).await),
+        ("cancelled".to_owned(), "queued".to_owned())
+    );
+    let content = "select concat_ws(' ', payload, priority, idempotency_key) from tenure.jobs where job_id = $1";
+    let before: String = get(&c, content, &[&old]).await;
+    let after: String = get(&c, content, &[&made.job_id]).await;
+    assert_eq!(before, after);
+    assert!(before.starts_with("{\"n\": 1.50} "), "digit by digit: {before}");
+    let shown = call(&c, &show(made.job_id)).await.expect("the job");
+    assert_eq!(shown.replay_of, Some(old));
+
+    let again = done(&c, requeue(old)).await;
+    assert_eq!(
+        (again.job_id, again.duplicate),
+        (made.job_id, true),
+        "a repeated call makes one job"
+    );
+    let held = claim(&c, "w").await;
+    assert_eq!((held.job_id, held.attempt), (made.job_id, 1));
+    verb(&c, "job_complete", &held, "").await;
+    check_invariants(&c).await;
+}
+
+#[tokio::test]
+async fn a_failed_job_that_was_requeued_cannot_be_retried_beside_the_new_one() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let policy = "select tenure.kind_set('a', '{\"on_exhausted\": \"fail\", \"attempts_max\": 1}')";
+    one(&c, policy, &[]).await;
+    let old = enqueue_with(&c, "a", ", p_key => 'k'").await;
+    verb(&c, "job_fail", &claim(&c, "w").await, ", 'x'").await;
+    let made = done(&c, requeue(old)).await;
+    refused(&one(&c, "select tenure.job_retry($1)", &[&old]).await, "key_taken");
+
+    // Without a key the new job has one that names the old.
+    let keyless = enqueue(&c, "b").await;
+    one(&c, "select tenure.job_cancel($1, 'wrong day')", &[&keyless]).await;
+    let first = done(&c, requeue(keyless)).await;
+    assert_eq!(done(&c, requeue(keyless)).await.job_id, first.job_id);
+    assert_ne!(first.job_id, made.job_id);
+    check_invariants(&c).await;
+}
+
+#[tokio::test]
+async fn a_job_of_a_governed_kind_and_a_cleaned_job_are_not_requeued() {
+    let db = Db::open().await;
+    let c = db.client().await;
+    let job = enqueue(&c, "a").await;
+    one(&c, "select tenure.job_cancel($1, 'wrong day')", &[&job]).await;
+    one(&c, "select tenure.kind_set('a', '{\"only_by_plan\": true}')", &[]).await;
+    refused(
+        &one(&c, "select tenure.job_requeue($1)", &[&job]).await,
+        "kind_only_by_plan",
+    );
+    let jobs = one_of_each(&db, &c).await;
+    refused(
+        &one(&c, "select tenure.job_requeue($1)", &[&jobs["cleaned"]]).await,
+        "state_conflict",
+    );
+    refused(
+        &one(&c, "select tenure.job_requeue($1)", &[&jobs["succeeded"]]).await,
+        "state_conflict",
     );
 }
