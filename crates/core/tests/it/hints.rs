@@ -166,7 +166,12 @@ fn every_hint_of_sql_has_a_form_for_the_prompt_and_one_for_http() {
 #[test]
 fn every_hint_of_rust_that_http_shows_names_no_command_there() {
     let mut seen = 0;
-    for under in ["crates/tenure/src", "crates/core/src", "crates/client/src", "crates/server/src"] {
+    for under in [
+        "crates/tenure/src",
+        "crates/core/src",
+        "crates/client/src",
+        "crates/server/src",
+    ] {
         let Some(source) = in_repository(under) else { return };
         for file in files(&source, "rs") {
             let place = file.to_string_lossy().into_owned();

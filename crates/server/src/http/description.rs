@@ -57,7 +57,7 @@ const BESIDE: &[Beside] = &[
         name: "execution_evidence",
         tag: "evidence",
         summary: "Get the signed evidence of an execution, as a file",
-        details: "JSON Lines that can be checked without a server: `tenure evidence verify`. Of an execution that was archived it is \
+        details: "JSON Lines that can be checked without a server. Of an execution that was archived it is \
                   the file that was signed then.",
         answer: ("application/x-ndjson", text),
         refused: Some("default"),
