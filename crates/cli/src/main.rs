@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 /// A command with words of its own, or one that is made from its operation.
 enum Given {
     Own(Box<Cli>),
-    Generic(generic::Generic),
+    Generic(Box<generic::Generic>),
 }
 
 fn run() -> Outcome {
@@ -55,7 +55,7 @@ fn run() -> Outcome {
     let parsed = parsed.and_then(|matches| {
         let words = words(&matches);
         match generic::chosen(&matches, &own, &words) {
-            Some(generic) => Ok((Given::Generic(generic), words)),
+            Some(generic) => Ok((Given::Generic(Box::new(generic)), words)),
             None => Ok((Given::Own(Box::new(Cli::from_arg_matches(&matches)?)), words)),
         }
     });

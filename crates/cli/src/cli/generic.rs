@@ -188,8 +188,8 @@ mod tests {
         let cli = Cli::command();
         for (name, command) in ELSEWHERE {
             assert!(words_of(&cli, name).is_some(), "{name} has a command of its name");
-            let words = command.split(' ').filter(|word| !word.starts_with("--"));
-            let found = words.fold(Some(&cli), |noun, word| noun?.find_subcommand(word));
+            let mut words = command.split(' ').filter(|word| !word.starts_with("--"));
+            let found = words.try_fold(&cli, |noun, word| noun.find_subcommand(word));
             assert!(found.is_some(), "there is no command {command}");
         }
     }

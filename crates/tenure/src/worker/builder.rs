@@ -184,8 +184,8 @@ impl WorkerBuilder {
     ///
     /// Nothing waits for a batch to fill. While a call runs, the jobs of the kind gather in the database, and the next claim
     /// takes as many as there are; there is one call at a time. With a [`concurrency`](HandlerOptions::concurrency) of `n`
-    /// times `jobs_max` there are `n`. Every job needs a place of the worker, so [`concurrency`](Self::concurrency) bounds a
-    /// batch too.
+    /// times `jobs_max` there are `n`. Every job needs a place of the worker, so [`concurrency`](Self::concurrency), less
+    /// what other kinds run or are just claiming, bounds a batch too.
     ///
     /// Each job has a [`Context`] of its own: only that says whether this job was cancelled or its lease is lost. Middleware
     /// is around every job.

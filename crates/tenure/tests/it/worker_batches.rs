@@ -122,7 +122,12 @@ async fn what_comes_during_a_call_is_the_next_one() {
                     Ok(jobs.iter().map(|_| Ok(())).collect())
                 }
             })
-            .handler("other", async |_: Value, _: Context| Ok::<_, Failure>(())),
+            // A claim keeps the places it may fill, so this one has a limit of its own.
+            .handler_with(
+                "other",
+                HandlerOptions::default().concurrency(1),
+                async |_: Value, _: Context| Ok::<_, Failure>(()),
+            ),
     );
     until_true("the first call", || crowd.now() == 1).await;
     enqueue_numbers(&db, "many", 5).await;
