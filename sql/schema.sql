@@ -4194,60 +4194,6 @@ CREATE FUNCTION tenure.refuse_only_by_plan(p_kind text, p_of text DEFAULT ''::te
     LANGUAGE sql
     AS $$...$$;
 
--- refuse_schedule(integer, text); Type: FUNCTION
-CREATE FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) RETURNS void
-    LANGUAGE sql
-    AS $$...$$;
-
--- refuse_schedule_exists(text); Type: FUNCTION
-CREATE FUNCTION tenure.refuse_schedule_exists(p_name text) RETURNS void
-    LANGUAGE sql
-    AS $$...$$;
-
--- refuse_state(uuid, text, text, text[]); Type: FUNCTION
-CREATE FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- refuse_step_job(uuid); Type: FUNCTION
-CREATE FUNCTION tenure.refuse_step_job(p_job_id uuid) RETURNS void
-    LANGUAGE plpgsql STABLE
-    AS $$...$$;
-
--- refuse_token(); Type: FUNCTION
-CREATE FUNCTION tenure.refuse_token() RETURNS integer
-    LANGUAGE plpgsql
-    AS $$...$$;
-
--- request_begin(text, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.request_begin(p_key text, p_asked jsonb) RETURNS TABLE(status integer, answer text, answered_at timestamp with time zone)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- request_difference(jsonb, jsonb); Type: FUNCTION
-CREATE FUNCTION tenure.request_difference(p_first jsonb, p_second jsonb) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS $$...$$;
-
--- request_end(text, jsonb, integer, text); Type: FUNCTION
-CREATE FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text DEFAULT NULL::text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
--- request_scope(text); Type: FUNCTION
-CREATE FUNCTION tenure.request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid) RETURNS record
-    LANGUAGE plpgsql STABLE
-    AS $$...$$;
-
--- request_sweep(integer); Type: FUNCTION
-CREATE FUNCTION tenure.request_sweep(p_limit integer DEFAULT 1000) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$...$$;
-
 -- traceparent(); Type: FUNCTION
 CREATE FUNCTION tenure.traceparent() RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -4315,6 +4261,72 @@ COMMENT ON COLUMN tenure.jobs.traceparent IS 'The trace and span it was enqueued
 
 -- COLUMN jobs.cleaned_at; Type: COMMENT
 COMMENT ON COLUMN tenure.jobs.cleaned_at IS 'When the retention sweep removed its payload and references.';
+
+-- refuse_requeued(tenure.jobs); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_requeued(p_job tenure.jobs) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_schedule(integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- refuse_schedule_exists(text); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_schedule_exists(p_name text) RETURNS void
+    LANGUAGE sql
+    AS $$...$$;
+
+-- refuse_state(uuid, text, text, text[]); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- refuse_step_job(uuid); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_step_job(p_job_id uuid) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- refuse_token(); Type: FUNCTION
+CREATE FUNCTION tenure.refuse_token() RETURNS integer
+    LANGUAGE plpgsql
+    AS $$...$$;
+
+-- request_begin(text, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.request_begin(p_key text, p_asked jsonb) RETURNS TABLE(status integer, answer text, answered_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- request_difference(jsonb, jsonb); Type: FUNCTION
+CREATE FUNCTION tenure.request_difference(p_first jsonb, p_second jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$...$$;
+
+-- request_end(text, jsonb, integer, text); Type: FUNCTION
+CREATE FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- request_scope(text); Type: FUNCTION
+CREATE FUNCTION tenure.request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$...$$;
+
+-- request_sweep(integer); Type: FUNCTION
+CREATE FUNCTION tenure.request_sweep(p_limit integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
+
+-- requeue_key(tenure.jobs); Type: FUNCTION
+CREATE FUNCTION tenure.requeue_key(p_old tenure.jobs) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$...$$;
 
 -- requeued_job(tenure.jobs, uuid, text); Type: FUNCTION
 CREATE FUNCTION tenure.requeued_job(p_old tenure.jobs, p_job_id uuid, p_on_behalf_of text) RETURNS tenure.new_job
@@ -10101,39 +10113,6 @@ REVOKE ALL ON FUNCTION tenure.refuse_loss() FROM PUBLIC;
 -- FUNCTION refuse_only_by_plan(p_kind text, p_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.refuse_only_by_plan(p_kind text, p_of text) FROM PUBLIC;
 
--- FUNCTION refuse_schedule(p_tenant_id integer, p_name text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) FROM PUBLIC;
-
--- FUNCTION refuse_schedule_exists(p_name text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.refuse_schedule_exists(p_name text) FROM PUBLIC;
-
--- FUNCTION refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]); Type: ACL
-REVOKE ALL ON FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) FROM PUBLIC;
-
--- FUNCTION refuse_step_job(p_job_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.refuse_step_job(p_job_id uuid) FROM PUBLIC;
-
--- FUNCTION refuse_token(); Type: ACL
-REVOKE ALL ON FUNCTION tenure.refuse_token() FROM PUBLIC;
-
--- FUNCTION request_begin(p_key text, p_asked jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.request_begin(p_key text, p_asked jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.request_begin(p_key text, p_asked jsonb) TO tenure_server;
-
--- FUNCTION request_difference(p_first jsonb, p_second jsonb); Type: ACL
-REVOKE ALL ON FUNCTION tenure.request_difference(p_first jsonb, p_second jsonb) FROM PUBLIC;
-
--- FUNCTION request_end(p_key text, p_asked jsonb, p_status integer, p_answer text); Type: ACL
-REVOKE ALL ON FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text) TO tenure_server;
-
--- FUNCTION request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid); Type: ACL
-REVOKE ALL ON FUNCTION tenure.request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid) FROM PUBLIC;
-
--- FUNCTION request_sweep(p_limit integer); Type: ACL
-REVOKE ALL ON FUNCTION tenure.request_sweep(p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION tenure.request_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
-
 -- FUNCTION traceparent(); Type: ACL
 REVOKE ALL ON FUNCTION tenure.traceparent() FROM PUBLIC;
 
@@ -10244,6 +10223,45 @@ GRANT SELECT(created_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, te
 
 -- COLUMN jobs.cleaned_at; Type: ACL
 GRANT SELECT(cleaned_at) ON TABLE tenure.jobs TO tenure_server, tenure_admin, tenure_operator, tenure_approver, tenure_requester, tenure_producer, tenure_worker, tenure_viewer;
+
+-- FUNCTION refuse_requeued(p_job tenure.jobs); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_requeued(p_job tenure.jobs) FROM PUBLIC;
+
+-- FUNCTION refuse_schedule(p_tenant_id integer, p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_schedule(p_tenant_id integer, p_name text) FROM PUBLIC;
+
+-- FUNCTION refuse_schedule_exists(p_name text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_schedule_exists(p_name text) FROM PUBLIC;
+
+-- FUNCTION refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_state(p_job_id uuid, p_state text, p_wanted text, p_from text[]) FROM PUBLIC;
+
+-- FUNCTION refuse_step_job(p_job_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_step_job(p_job_id uuid) FROM PUBLIC;
+
+-- FUNCTION refuse_token(); Type: ACL
+REVOKE ALL ON FUNCTION tenure.refuse_token() FROM PUBLIC;
+
+-- FUNCTION request_begin(p_key text, p_asked jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_begin(p_key text, p_asked jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.request_begin(p_key text, p_asked jsonb) TO tenure_server;
+
+-- FUNCTION request_difference(p_first jsonb, p_second jsonb); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_difference(p_first jsonb, p_second jsonb) FROM PUBLIC;
+
+-- FUNCTION request_end(p_key text, p_asked jsonb, p_status integer, p_answer text); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.request_end(p_key text, p_asked jsonb, p_status integer, p_answer text) TO tenure_server;
+
+-- FUNCTION request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_scope(p_key text, OUT key_hash uuid, OUT tenant_id integer, OUT key_id uuid) FROM PUBLIC;
+
+-- FUNCTION request_sweep(p_limit integer); Type: ACL
+REVOKE ALL ON FUNCTION tenure.request_sweep(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION tenure.request_sweep(p_limit integer) TO tenure_server, tenure_admin, tenure_operator;
+
+-- FUNCTION requeue_key(p_old tenure.jobs); Type: ACL
+REVOKE ALL ON FUNCTION tenure.requeue_key(p_old tenure.jobs) FROM PUBLIC;
 
 -- FUNCTION requeued_job(p_old tenure.jobs, p_job_id uuid, p_on_behalf_of text); Type: ACL
 REVOKE ALL ON FUNCTION tenure.requeued_job(p_old tenure.jobs, p_job_id uuid, p_on_behalf_of text) FROM PUBLIC;

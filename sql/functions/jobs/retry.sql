@@ -76,6 +76,10 @@ begin
        where a.job_id = p_job_id and a.final and a.state = 'failed'
       returning a.run into v_run;
       continue when not found;
+      -- A requeue locks the record as well, so that its job is seen here.
+      if v_job.idempotency_key is null then
+        perform tenure.refuse_requeued(v_job);
+      end if;
       -- The sweep locks the record too: a retry that waited for it finds the job cleaned.
       if exists (select from tenure.jobs j where j.job_id = p_job_id and j.cleaned_at is not null) then
         perform tenure.refuse_state(p_job_id, 'cleaned', 'retried',

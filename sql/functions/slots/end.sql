@@ -90,7 +90,8 @@ begin
 end
 $$;
 
--- Sets a failed slot back to running: its job is retried, or another job (p_by_job_id) replays it.
+-- Sets a failed or cancelled slot back to running: its job is retried, or another job (p_by_job_id) repeats
+-- it.
 create or replace function tenure.slot_reopen(p_job_id uuid, p_by_job_id uuid) returns void
 language plpgsql
 as $$
@@ -107,7 +108,7 @@ begin
          result_ref = null,
          error_code = null,
          error_message = null
-   where p.job_id = p_job_id and p.state = 'failed'
+   where p.job_id = p_job_id and p.state in ('failed', 'cancelled')
   returning p.tenant_id, p.slot_id into v_slot;
   if found then
     perform tenure.follow_up_take('slot_next', v_slot.tenant_id, v_slot.slot_id::text);

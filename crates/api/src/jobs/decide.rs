@@ -95,8 +95,8 @@ pub struct JobRescheduled {
 
 /// Enqueue a failed or cancelled job again, as a new job
 ///
-/// The new job has the content and the key of the old one, which is its `replay_of`, and fresh attempts. While an unfinished job
-/// has the key, that job is answered as a duplicate: a repeated call makes one job.
+/// The new job has the content and the key of the old one, which is its `replay_of`, and fresh attempts. While another job has
+/// the key, that job is answered as a duplicate and none is made.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobRequeue {
@@ -109,7 +109,7 @@ pub struct JobRequeue {
 impl Operation for JobRequeue {
     const NAME: &str = "job_requeue";
     const ROUTE: Route = Route::post("/v1/jobs/{job_id}/requeue", "jobs");
-    const EFFECT: Effect = Effect::Idempotent;
+    const EFFECT: Effect = Effect::Changes;
     type Answer = JobRequeued;
 }
 
@@ -120,7 +120,7 @@ pub struct JobRequeued {
     pub job_id: Uuid,
     /// The job that was enqueued again.
     pub replay_of: Uuid,
-    /// An unfinished job had the key already, and none was made.
+    /// Another job had the key already, and none was made.
     pub duplicate: bool,
 }
 

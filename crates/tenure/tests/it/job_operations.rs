@@ -394,19 +394,26 @@ async fn a_cancelled_job_is_enqueued_again_once_with_its_content_and_key() {
 async fn a_failed_job_that_was_requeued_cannot_be_retried_beside_the_new_one() {
     let db = Db::open().await;
     let c = db.client().await;
-    let policy = "select tenure.kind_set('a', '{\"on_exhausted\": \"fail\", \"attempts_max\": 1}')";
+    // Also where the kind keeps keys of jobs that have ended.
+    let policy =
+        "select tenure.kind_set('a', '{\"on_exhausted\": \"fail\", \"attempts_max\": 1, \"key_keep_seconds\": 3600}')";
     one(&c, policy, &[]).await;
     let old = enqueue_with(&c, "a", ", p_key => 'k'").await;
     verb(&c, "job_fail", &claim(&c, "w").await, ", 'x'").await;
     let made = done(&c, requeue(old)).await;
+    assert!(!made.duplicate, "the old job gives its key up");
     refused(&one(&c, "select tenure.job_retry($1)", &[&old]).await, "key_taken");
 
     // Without a key the new job has one that names the old.
-    let keyless = enqueue(&c, "b").await;
-    one(&c, "select tenure.job_cancel($1, 'wrong day')", &[&keyless]).await;
+    one(&c, "select tenure.job_cancel($1, 'make room')", &[&made.job_id]).await;
+    let keyless = enqueue(&c, "a").await;
+    verb(&c, "job_fail", &claim(&c, "w").await, ", 'x'").await;
     let first = done(&c, requeue(keyless)).await;
     assert_eq!(done(&c, requeue(keyless)).await.job_id, first.job_id);
     assert_ne!(first.job_id, made.job_id);
+    refused(&one(&c, "select tenure.job_retry($1)", &[&keyless]).await, "key_taken");
+    let reserved = one(&c, "select tenure.job_requeue($1, E'two\\nlines')", &[&keyless]).await;
+    refused(&reserved, "name_invalid");
     check_invariants(&c).await;
 }
 
