@@ -40,7 +40,7 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Clone + Send + 
     }
 }
 
-/// What an operation does to the world. Clients decide by it whether to repeat a call, tools whether to warn.
+/// What an operation does to the world. Clients see by it whether a call changes something, tools whether to warn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// It changes nothing.

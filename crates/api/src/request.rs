@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::{Field, Kind, describe};
 use crate::values::JSON_MARK;
-use crate::{Effect, Operation, Timestamp};
+use crate::{Operation, Timestamp};
 
 /// What a client sends.
 #[derive(Debug, Clone)]
@@ -19,8 +19,6 @@ pub struct Request {
     pub path: String,
     /// The JSON body.
     pub body: Option<Value>,
-    /// Sent twice, it does no more than once.
-    pub is_repeatable: bool,
 }
 
 /// What is wrong with a request, and where.
@@ -97,7 +95,6 @@ pub fn write<O: Operation>(operation: &O) -> Request {
         method: O::ROUTE.method,
         path,
         body: O::ROUTE.has_body().then_some(Value::Object(body)),
-        is_repeatable: matches!(O::EFFECT, Effect::Reads | Effect::Idempotent),
     }
 }
 

@@ -15,8 +15,8 @@ use tenure_core::{Refusal, codes, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use crate::Error;
 use crate::connect::{ConnectError, Connector, reason, tls_error};
+use crate::{Error, Trouble};
 
 /// What operations answer.
 pub(crate) const JSON: &str = "application/json";
@@ -52,12 +52,12 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// A change gets a key that no other has.
-    pub(crate) fn new(method: &'static str, path: String) -> Outgoing {
+    pub(crate) fn new(method: &'static str, path: String, is_change: bool) -> Outgoing {
         Outgoing {
             method,
             path,
             body: None,
-            idempotency_key: (method != "GET").then(|| Uuid::new_v4().simple().to_string()),
+            idempotency_key: is_change.then(|| Uuid::new_v4().simple().to_string()),
             wait: Duration::ZERO,
         }
     }
@@ -90,6 +90,11 @@ impl Answer {
         let body = || json::parse_bytes::<Value>(&self.body).unwrap_or_default();
         self.status == codes::REQUEST_UNDER_WAY.http && body()["code"] == codes::REQUEST_UNDER_WAY.name
     }
+
+    /// Whether something between here and the server answered in its place.
+    fn is_from_gateway(&self) -> bool {
+        matches!(self.status.as_u16(), 502..=504) && ![JSON, PROBLEM].contains(&self.content_type.as_str())
+    }
 }
 
 /// An exchange that failed.
@@ -114,20 +119,36 @@ impl Server {
         content_type: &'static str,
     ) -> Result<Bytes, Error> {
         let mut pause = PAUSE_FIRST;
-        for _ in 1..TRIES_MAX {
-            match self.exchange(&outgoing, tenant, content_type).await {
-                // The first try is still being carried out.
-                Ok(answer) if answer.is_under_way() => {}
-                Err(failed) if failed.again => {}
+        // A change that was sent, and may have been done: what a later try says does not take that back.
+        let mut unknown = None;
+        let mut tries = 1;
+        loop {
+            let failed = match self.exchange(&outgoing, tenant, content_type).await {
+                // An earlier try is still being carried out.
+                Ok(answer) if answer.is_under_way() => self.unanswered("It is still being carried out.", &outgoing),
+                Ok(answer) if outgoing.is_change() && answer.is_from_gateway() => self.unanswered(
+                    &format!("A gateway answered status {}.", answer.status.as_u16()),
+                    &outgoing,
+                ),
                 Ok(answer) => return self.read(answer, content_type),
-                Err(failed) => return Err(failed.error),
+                Err(failed) => failed,
+            };
+            if failed.error.trouble == Trouble::OutcomeUnknown {
+                unknown.get_or_insert(failed.error.clone());
+            }
+            if !failed.again || tries == TRIES_MAX {
+                return Err(unknown.unwrap_or(failed.error));
             }
             sleep(pause).await;
             pause *= 4;
+            tries += 1;
         }
-        match self.exchange(&outgoing, tenant, content_type).await {
-            Ok(answer) => self.read(answer, content_type),
-            Err(failed) => Err(failed.error),
+    }
+
+    fn unanswered(&self, why: &str, outgoing: &Outgoing) -> Failed {
+        Failed {
+            error: Error::unanswered(&self.url, why, outgoing.is_change()),
+            again: true,
         }
     }
 
@@ -160,7 +181,7 @@ impl Server {
         // Connecting has a limit of its own.
         let too_long = async {
             connection.wait_for_connection_metadata().await;
-            sleep(self.timeout + outgoing.wait).await;
+            sleep(self.timeout.saturating_add(outgoing.wait)).await;
         };
         let answer = tokio::select! {
             answer = self.http.request(request) => answer.map_err(|error| self.failed(&error, outgoing))?,
@@ -237,7 +258,10 @@ impl Server {
         }
         if causes().any(|cause| cause.is::<LengthLimitError>()) {
             let why = format!("Its answer is larger than {ANSWER_BYTES_MAX} bytes.");
-            return Error::not_tenure(url, &why).into();
+            return match outgoing.is_change() {
+                true => Error::unanswered(url, &why, true).into(),
+                false => Error::not_tenure(url, &why).into(),
+            };
         }
         let is_broken = causes().any(|cause| cause.is::<io::Error>());
         let innermost = causes().filter_map(|cause| cause.downcast_ref::<hyper::Error>()).last();
@@ -245,14 +269,7 @@ impl Server {
             Some(innermost) if !is_broken && !is_end(innermost) => {
                 Error::not_tenure(url, &innermost.to_string()).into()
             }
-            _ => Failed {
-                error: Error::unanswered(
-                    url,
-                    &format!("The connection broke: {}.", reason(error)),
-                    outgoing.is_change(),
-                ),
-                again: true,
-            },
+            _ => self.unanswered(&format!("The connection broke: {}.", reason(error)), outgoing),
         }
     }
 }
@@ -271,7 +288,7 @@ mod tests {
     use tenure_core::api_key::{ApiKey, RANDOM_BYTES};
 
     use super::*;
-    use crate::{Client, Trouble};
+    use crate::Client;
 
     /// A server that does this with each connection, and what it is asked.
     fn client_of(serve: impl Fn(&mut TcpStream) + Send + 'static) -> (Client, Receiver<String>) {
@@ -306,7 +323,9 @@ mod tests {
     async fn what_is_lost_is_tried_three_times_and_a_change_with_one_key() {
         for method in ["POST", "GET"] {
             let (client, heads) = client_of(|_| {});
-            let call = client.server.call(Outgoing::new(method, "/x".to_owned()), None, JSON);
+            let call = client
+                .server
+                .call(Outgoing::new(method, "/x".to_owned(), method != "GET"), None, JSON);
             let error = call.await.expect_err("no answer");
             let unknown = method == "POST";
             let expected = if unknown {
@@ -326,7 +345,47 @@ mod tests {
                 "{keys:?}"
             );
         }
-        let keys = ["POST", "POST"].map(|method| Outgoing::new(method, String::new()).idempotency_key);
+        let keys = ["POST", "POST"].map(|method| Outgoing::new(method, String::new(), true).idempotency_key);
         assert_ne!(keys[0], keys[1], "each call has a key of its own");
+    }
+
+    fn change() -> tenure_api::kinds::KindPause {
+        serde_json::from_value(serde_json::json!({"kind": "mail"})).expect("a change")
+    }
+
+    /// A server that takes the first request and dies: the tries after it reach nothing.
+    #[tokio::test]
+    async fn a_change_that_was_sent_once_is_never_said_to_be_unsent() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a request");
+            let _ = stream.read(&mut [0; 4096]);
+        });
+        let key = ApiKey::new([7; RANDOM_BYTES]).reveal();
+        let client = Client::builder(&url, &key).build().expect("a client");
+        let error = client.perform(&change()).await.expect_err("no answer");
+        assert_eq!(error.trouble, Trouble::OutcomeUnknown, "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_change_behind_a_gateway_that_gives_up_is_tried_again_and_then_unknown() {
+        let (client, heads) = client_of(|stream| {
+            let _ = stream
+                .write_all(b"HTTP/1.1 504 Gateway Timeout\r\ncontent-type: text/html\r\ncontent-length: 0\r\n\r\n");
+        });
+        let error = client.perform(&change()).await.expect_err("no answer");
+        assert_eq!(error.trouble, Trouble::OutcomeUnknown, "{error}");
+        assert!(error.refusal.why.contains("504"), "{error}");
+        assert_eq!(heads.try_iter().count(), 3);
+    }
+
+    /// `https://tenure.example` and `@other.example/x` would be a URL of the host other.example.
+    #[tokio::test]
+    async fn a_path_that_names_another_host_is_refused() {
+        let (client, heads) = client_of(|_| {});
+        let error = client.get("@127.0.0.1:1/x", "text/plain").await.expect_err("no path");
+        assert_eq!(error.trouble, Trouble::Settings);
+        assert_eq!(heads.try_iter().count(), 0);
     }
 }

@@ -46,9 +46,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use hyper::header::HeaderValue;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tenure_api::{Operation, request};
+use tenure_api::{Effect, Operation, request};
 use tenure_core::json;
 
 pub use self::builder::{Builder, server_url};
@@ -103,17 +102,21 @@ impl Client {
     /// may have members that the type does not know.
     pub async fn perform_whole<O: Operation>(&self, operation: &O) -> Result<(O::Answer, Value), Error> {
         let whole = self.perform_json(operation).await?;
-        Ok((self.typed(&whole)?, whole))
+        let answer = serde_path_to_error::deserialize(&whole);
+        Ok((
+            answer.map_err(|error| self.unreadable(&error, is_change::<O>()))?,
+            whole,
+        ))
     }
 
     /// Carries out an operation, and returns the JSON that came, whether it fits the type or not.
     pub async fn perform_json<O: Operation>(&self, operation: &O) -> Result<Value, Error> {
         let written = request::write(operation);
-        let outgoing = Outgoing::new(written.method, written.path)
+        let outgoing = Outgoing::new(written.method, written.path, is_change::<O>())
             .body(written.body.as_ref())
             .wait(request::wait_of(operation));
         let body = self.server.call(outgoing, self.tenant.as_ref(), JSON).await?;
-        json::parse_bytes(&body).map_err(|error| self.unreadable(&error))
+        json::parse_bytes(&body).map_err(|error| self.unreadable(&error, is_change::<O>()))
     }
 
     /// Gets what is at a path, such as the evidence of an execution. An answer of another content type is refused.
@@ -126,18 +129,26 @@ impl Client {
     /// # }
     /// ```
     pub async fn get(&self, path: &str, content_type: &'static str) -> Result<String, Error> {
-        let outgoing = Outgoing::new("GET", path.to_owned());
+        // Without it the path would change the host that the key goes to.
+        if !path.starts_with('/') {
+            return Err(Error::url("The path does not begin with a slash."));
+        }
+        let outgoing = Outgoing::new("GET", path.to_owned(), false);
         let body = self.server.call(outgoing, self.tenant.as_ref(), content_type).await?;
-        String::from_utf8(body.into()).map_err(|error| self.unreadable(&error))
+        String::from_utf8(body.into()).map_err(|error| self.unreadable(&error, false))
     }
 
-    fn typed<T: DeserializeOwned>(&self, whole: &Value) -> Result<T, Error> {
-        serde_path_to_error::deserialize(whole).map_err(|error| self.unreadable(&error))
+    fn unreadable(&self, error: &dyn fmt::Display, is_change: bool) -> Error {
+        let why = format!("Its answer cannot be read: {error}.");
+        match is_change {
+            true => Error::unanswered(self.url(), &why, true),
+            false => Error::not_tenure(self.url(), &why),
+        }
     }
+}
 
-    fn unreadable(&self, error: &dyn fmt::Display) -> Error {
-        Error::not_tenure(self.url(), &format!("Its answer cannot be read: {error}."))
-    }
+fn is_change<O: Operation>() -> bool {
+    O::EFFECT != Effect::Reads
 }
 
 impl fmt::Debug for Client {

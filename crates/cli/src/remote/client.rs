@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use tenure_api::Operation;
+use tenure_api::{Effect, Operation};
 use tenure_client::{Client, connect};
 use tenure_core::api_key::ApiKey;
 use uuid::Uuid;
@@ -130,7 +130,7 @@ impl Remote {
 
     /// Says once where changes go, unless they do no harm there.
     fn announce<O: Operation>(&self) {
-        let is_change = O::ROUTE.method != "GET";
+        let is_change = O::EFFECT != Effect::Reads;
         if is_change && !self.target.is_harmless() && !self.is_announced.swap(true, Ordering::Relaxed) {
             self.out.whereto(&self.target.described());
         }
