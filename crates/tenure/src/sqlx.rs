@@ -29,7 +29,8 @@ use crate::store::jobs::Enqueued;
 use crate::worker::{Context, Done};
 
 /// Enqueues one job in a transaction of the caller's: it exists exactly if that commits. A refusal aborts the transaction.
-/// See [`crate::enqueue_in`]; here a connection or a pool will do too, and then the job stands at once.
+/// See [`crate::enqueue_in`]; here a connection or a pool will do too, and then the job stands at once;
+/// behind PgBouncer in transaction mode use a transaction.
 pub async fn enqueue_in(executor: impl PgExecutor<'_>, job: &impl IntoNewJob) -> Result<Enqueued> {
     let statement = job.new_job()?.to_sql();
     let row = query(&statement).fetch_one(executor).await.map_err(of_sqlx)?;
@@ -61,7 +62,7 @@ pub async fn complete_in(transaction: &mut PgTransaction<'_>, context: &Context,
     context.completing(completion).await
 }
 
-/// Unnamed, so that PgBouncer in transaction mode works.
+/// Unnamed, so that PgBouncer in transaction mode works with a transaction: sqlx prepares and executes in two round trips.
 fn query(statement: &Statement) -> Query<'_, Postgres, PgArguments> {
     let query = sqlx::query(&statement.sql).persistent(false);
     statement

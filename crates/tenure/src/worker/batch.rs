@@ -6,11 +6,12 @@
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use serde::de::DeserializeOwned;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument;
 
 use super::handler::{Erased, read};
@@ -35,10 +36,14 @@ struct Meeting<P> {
     jobs_max: usize,
     handler: Box<CallHandler<P>>,
     waiting: Mutex<Vec<Member<P>>>,
+    /// A call is about to begin, and takes what waits then.
+    is_starting: AtomicBool,
+    /// How many calls may run at once.
+    calls: Arc<Semaphore>,
 }
 
 /// A closure for many jobs as a handler of each.
-pub(super) fn of_closure<P, D, F, Fut>(jobs_max: usize, handler: F) -> Erased
+pub(super) fn of_closure<P, D, F, Fut>(jobs_max: usize, calls_max: usize, handler: F) -> Erased
 where
     P: DeserializeOwned + Send + 'static,
     D: Into<Done>,
@@ -57,6 +62,8 @@ where
         jobs_max,
         handler: Box::new(call),
         waiting: Mutex::default(),
+        is_starting: AtomicBool::new(false),
+        calls: Arc::new(Semaphore::new(calls_max)),
     });
     Arc::new(move |context| match read::<P>(&context.job().payload) {
         Ok(payload) => Box::pin(meeting.clone().run(payload, context)),
@@ -76,24 +83,47 @@ impl<P: Send + 'static> Meeting<P> {
         self.lock().push(member);
         // All jobs of a claim are polled once before any of them is polled again: by then all are here.
         step_back().await;
-        self.start_calls();
+        self.start_call();
         // It panicked while it was dropped.
         outcome
             .await
             .unwrap_or_else(|_| Err(Failure::retry("The handler panicked.").class("panic")))
     }
 
-    /// Calls the handler for everything that waits.
-    fn start_calls(self: &Arc<Meeting<P>>) {
-        let mut waiting = std::mem::take(&mut *self.lock());
+    /// Calls the handler for what waits, as soon as another call may run; what comes until then comes along.
+    fn start_call(self: &Arc<Meeting<P>>) {
+        if self.is_starting.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let meeting = self.clone();
+        let calls = self.calls.clone();
+        tokio::spawn(async move {
+            let Ok(_running) = calls.acquire_owned().await else {
+                return;
+            };
+            // A job that comes after this starts a call of its own.
+            meeting.is_starting.store(false, Ordering::Release);
+            let (members, more) = meeting.take();
+            if more {
+                meeting.start_call();
+            }
+            let Some(first) = members.first() else { return };
+            let kind = first.context.job().kind.clone();
+            // It is of no single job.
+            let span = tracing::info_span!(parent: None, "job_batch", kind, jobs = members.len());
+            meeting.call(members).instrument(span).await;
+        });
+    }
+
+    /// The jobs of the next call, and whether others wait.
+    fn take(&self) -> (Vec<Member<P>>, bool) {
+        let mut waiting = self.lock();
         // Runs that were stopped meanwhile are over.
         waiting.retain(|member| !member.outcome.is_closed());
-        while !waiting.is_empty() {
-            let rest = waiting.split_off(waiting.len().min(self.jobs_max));
-            let members = std::mem::replace(&mut waiting, rest);
-            let span = tracing::info_span!("job_batch", kind = members[0].context.job().kind, jobs = members.len());
-            tokio::spawn(self.clone().call(members).instrument(span));
-        }
+        let rest = waiting.len().min(self.jobs_max);
+        let rest = waiting.split_off(rest);
+        let members = std::mem::replace(&mut *waiting, rest);
+        (members, !waiting.is_empty())
     }
 
     /// One call, and an outcome for each of its jobs. Without a run that waits for it, it is stopped.

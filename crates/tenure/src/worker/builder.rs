@@ -184,11 +184,11 @@ impl WorkerBuilder {
     ///
     /// Nothing waits for a batch to fill. While a call runs, the jobs of the kind gather in the database, and the next claim
     /// takes as many as there are; there is one call at a time. With a [`concurrency`](HandlerOptions::concurrency) of `n`
-    /// times `jobs_max` there are `n`. Every job needs a place of the worker, so [`concurrency`](Self::concurrency), less
-    /// what other kinds run or are just claiming, bounds a batch too.
+    /// times `jobs_max` there are up to `n`. Every job needs a place of the worker, so [`concurrency`](Self::concurrency), less
+    /// what other kinds run or are just claiming, bounds a batch too, and so does [`batch_max`](Self::batch_max).
     ///
     /// Each job has a [`Context`] of its own: only that says whether this job was cancelled or its lease is lost. Middleware
-    /// is around every job.
+    /// is around every job; one that awaits before it goes on makes batches smaller.
     ///
     /// ```no_run
     /// # #[derive(serde::Deserialize)] struct Mail { to: String }
@@ -232,11 +232,12 @@ impl WorkerBuilder {
         F: Fn(Vec<(P, Context)>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Vec<Result<D, Failure>>, Failure>> + Send + 'static,
     {
+        let calls_max = options.concurrency.unwrap_or(jobs_max).div_ceil(jobs_max.max(1)).max(1);
         self.handlers.push(Registered {
             kind: kind.into(),
             options,
             batch_max: Some(jobs_max),
-            run: batch::of_closure(jobs_max, handler),
+            run: batch::of_closure(jobs_max, calls_max, handler),
         });
         self
     }

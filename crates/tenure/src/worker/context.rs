@@ -47,7 +47,8 @@ impl CancelReason {
 
 /// The run of one job, for its handler: cheap to clone, and good on any task.
 ///
-/// Whatever the handler logs through `tracing` lies in a span named `job` with the job's id, kind and run.
+/// What the handler logs through `tracing` lies in a span named `job` with the job's id, kind and run; in a batch handler, in a span
+/// `job_batch` with the kind and the number of jobs.
 ///
 /// ```no_run
 /// # async fn work(_: usize) {}
@@ -258,8 +259,9 @@ impl Context {
     /// is not completed: then the run ends as the failure that the handler returns, and a handler that returns success has
     /// failed with the code `not_committed`.
     ///
-    /// Call it last and commit at once: until then the worker's heartbeats may have to wait. The login of the transaction
-    /// needs the role `tenure_worker`, and the tenant of the job.
+    /// Call it last and commit at once. Until then no job of this worker is renewed, so a transaction that stays open for longer than
+    /// a lease loses them all; and the handler no longer learns that its lease is lost, so without a commit it should return a
+    /// failure and not go on. The login of the transaction needs the role `tenure_worker`, and the tenant of the job.
     pub async fn complete_in(&self, transaction: &Transaction<'_>, done: impl Into<Done>) -> Result<()> {
         let statement = self.completion(&done.into());
         self.completing(async { statement.run(transaction).await.map(drop) })
