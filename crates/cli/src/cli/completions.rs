@@ -1,9 +1,9 @@
 //! `tenure completions`: what a shell needs to finish words.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::Cli;
+use super::generic;
 use crate::errors::Outcome;
 use crate::output::Output;
 
@@ -17,7 +17,7 @@ pub(crate) struct Completions {
 impl Completions {
     pub(super) fn run(self, out: Output) -> Outcome {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "tenure", &mut script);
+        clap_complete::generate(self.shell, &mut generic::command_line(), "tenure", &mut script);
         out.text(&String::from_utf8_lossy(&script))
     }
 }

@@ -1,14 +1,14 @@
 //! Commands of operations that no file of this folder has words for: `job_requeue` is `tenure job requeue`. Its path is given by
 //! place, every other field by an option, and the answer is shown field by field. A [`Verb`] of its own says it better.
 
-use clap::{ArgMatches, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use serde_json::Value;
 use tenure::operations::Perform;
 use tenure_api::{Operation, Shape};
 
-use super::Globals;
 use super::verb::{Command, Verb};
-use crate::connect::Place;
+use super::{Cli, Globals};
+use crate::connect;
 use crate::errors::Outcome;
 use crate::logs;
 use crate::output::Column;
@@ -17,17 +17,30 @@ use crate::remote::Reach;
 /// Operations that are in commands of another name.
 #[rustfmt::skip] // A table is read by column.
 const ELSEWHERE: &[(&str, &str)] = &[
+    ("anchor_list",                "evidence anchor list"),
+    ("anchor_proof",               "evidence proof"),
+    ("anchor_show",                "evidence anchor show"),
     ("approval_decide",            "execution approve"),
-    ("approval_votes_of",          "approval show"),
+    ("approval_votes_of",          "approval votes"),
     ("dead_letter_replay_preview", "dead-letter replay --preview"),
-    ("execution_archive_list",     "execution archive"),
+    ("delivery_list",              "subscription deliveries"),
+    ("delivery_retry",             "subscription retry"),
+    ("doctor",                     "doctor"),
+    ("execution_archive_list",     "execution list --archived"),
     ("execution_difference",       "execution diff"),
     ("gate_set",                   "gate open"),
-    ("governance_change_decide",   "governance approve"),
+    ("governance_change_decide",   "governance change approve"),
+    ("health_of_the_queue",        "health"),
     ("job_reap",                   "reap"),
     ("job_sweep",                  "sweep"),
+    ("now",                        "health"),
     ("schedule_preview_rule",      "schedule preview"),
+    ("step_list",                  "execution steps"),
+    ("stream_lag",                 "event list"),
 ];
+
+/// Operations whose command has a noun that their name lacks.
+const NAMED: &[(&str, &str)] = &[("stale_check", "executor_stale")];
 
 /// Columns that a table of an unknown list has at the most.
 const COLUMNS_MAX: usize = 7;
@@ -52,6 +65,11 @@ macro_rules! candidates {
     };
 }
 tenure_api::for_each_operation!(candidates);
+
+/// The whole command line.
+pub(crate) fn command_line() -> clap::Command {
+    complete(Cli::command())
+}
 
 /// The command line with a command for every operation.
 pub(crate) fn complete(cli: clap::Command) -> clap::Command {
@@ -91,7 +109,7 @@ impl Generic {
     pub(crate) async fn run(self, words: &str) -> Outcome {
         logs::start_for_commands();
         let out = self.globals.output();
-        let place = Place::new(self.globals, self.key);
+        let place = connect::Place::new(self.globals, self.key);
         place.check(words, Reach::Http)?;
         self.command.run(&self.given, &mut place.session(out).await?).await
     }
@@ -101,12 +119,27 @@ impl Generic {
 fn missing(cli: &clap::Command) -> Vec<(Vec<String>, &'static Candidate)> {
     let candidates = CANDIDATES.iter().flatten();
     let candidates = candidates.filter(|candidate| !ELSEWHERE.iter().any(|(name, _)| *name == candidate.name));
-    let words = candidates.filter_map(|candidate| Some((words_of(cli, candidate.name)?, candidate)));
-    words.collect()
+    let found = candidates.filter_map(|candidate| match place_of(cli, candidate.name) {
+        Place::Missing(words) => Some((words, candidate)),
+        Place::Command | Place::NoNoun => None,
+    });
+    found.collect()
 }
 
-/// `execution dead-letter list` for `execution_dead_letter_list`; none if there is no such noun, or the command exists.
-fn words_of(cli: &clap::Command, name: &str) -> Option<Vec<String>> {
+/// Where the command of an operation is.
+enum Place {
+    /// It has one of its name.
+    Command,
+    /// There is its noun, and no such verb: the words that it would have.
+    Missing(Vec<String>),
+    /// No command has its noun.
+    NoNoun,
+}
+
+/// `execution dead-letter list` for `execution_dead_letter_list`.
+fn place_of(cli: &clap::Command, name: &str) -> Place {
+    let named = NAMED.iter().find(|(operation, _)| *operation == name);
+    let name = named.map_or(name, |(_, name)| *name);
     let (mut noun, mut rest, mut words) = (cli, name.replace('_', "-"), Vec::new());
     loop {
         let inner = noun.get_subcommands().filter(|inner| inner.has_subcommands());
@@ -117,9 +150,14 @@ fn words_of(cli: &clap::Command, name: &str) -> Option<Vec<String>> {
         words.push(inner.get_name().to_owned());
         (noun, rest) = (inner, left.to_owned());
     }
-    let is_there = noun.find_subcommand(&rest).is_some();
+    if words.is_empty() {
+        return Place::NoNoun;
+    }
+    if noun.find_subcommand(&rest).is_some() {
+        return Place::Command;
+    }
     words.push(rest);
-    (words.len() > 1 && !is_there).then_some(words)
+    Place::Missing(words)
 }
 
 /// The command with the noun of these words changed.
@@ -171,10 +209,7 @@ fn leaked(text: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
-    use crate::cli::Cli;
 
     #[test]
     fn an_operation_without_a_command_gets_one() {
@@ -184,10 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_that_is_elsewhere_has_no_command_of_its_name_and_that_command_exists() {
+    fn every_operation_is_a_command_or_is_said_to_be_in_another() {
         let cli = Cli::command();
+        let lost: Vec<&str> = CANDIDATES
+            .iter()
+            .flatten()
+            .map(|candidate| candidate.name)
+            .filter(|name| matches!(place_of(&cli, name), Place::NoNoun))
+            .filter(|name| !ELSEWHERE.iter().any(|(known, _)| known == name))
+            .collect();
+        assert!(lost.is_empty(), "no command has the noun of {lost:?}");
         for (name, command) in ELSEWHERE {
-            assert!(words_of(&cli, name).is_some(), "{name} has a command of its name");
+            assert!(
+                !matches!(place_of(&cli, name), Place::Command),
+                "{name} has a command of its name"
+            );
             let mut words = command.split(' ').filter(|word| !word.starts_with("--"));
             let found = words.try_fold(&cli, |noun, word| noun.find_subcommand(word));
             assert!(found.is_some(), "there is no command {command}");

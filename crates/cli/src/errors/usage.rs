@@ -1,10 +1,10 @@
 //! A command line that cannot be understood, told in the form of every other refusal.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, Error};
+use clap::{Command, Error};
 use tenure_core::{Refusal, codes, names};
 
-use crate::cli::Cli;
+use crate::cli::generic;
 
 /// What options are called elsewhere, and here: a command that has the second is meant by the first. A value stands with an
 /// option whose values differ too.
@@ -175,7 +175,7 @@ fn plain_usage(usage: &str) -> Option<String> {
 
 /// The command that a usage line is about.
 fn command_of(usage: &str) -> Option<Command> {
-    let mut command = Cli::command();
+    let mut command = generic::command_line();
     command.build();
     for name in words_of(usage) {
         command = command.find_subcommand(name)?.clone();
