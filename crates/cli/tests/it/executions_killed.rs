@@ -312,7 +312,7 @@ async fn a_plan_of_two_hundred_steps_survives_the_death_of_workers_and_servers()
         while scene.killed.len() < KILLS && over as usize >= (scene.killed.len() + 1) * STEPS_PER_KILL {
             scene.kill_one().await;
         }
-        // Changes run first in each wave: often none is in the middle when so many steps are over.
+        // Changes run first in each wave: often none is in the middle at such a moment.
         if scene.killed.len() < KILLS && !scene.killed.iter().any(|it| it.contains(" in change")) {
             scene.kill_in_a_change().await;
         }

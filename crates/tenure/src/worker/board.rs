@@ -40,7 +40,7 @@ pub(super) enum Step {
     Park,
     /// Find out which transactions are open.
     AskOpen,
-    /// Offer so many places on this channel; they are kept.
+    /// Offer this many places on this channel; they are kept.
     Offer(usize, String),
     /// Take these offers back.
     Withdraw(Vec<Uuid>),

@@ -349,7 +349,7 @@ mod tests {
     fn an_offer_that_cannot_be_settled_keeps_no_place_and_is_remembered() {
         let now = Instant::now();
         let mut offers = standing(&[7, 8, 9], now);
-        assert!(offers.withdraw(false, now).is_empty(), "nobody needs the places");
+        assert!(offers.withdraw(false, now).is_empty(), "no kind needs the places");
         let asked = offers.withdraw(true, now);
         assert_eq!(asked, [token(7), token(8), token(9)]);
         assert!(offers.withdraw(true, now).is_empty(), "it is under way");
@@ -363,7 +363,7 @@ mod tests {
         offers.withdrawn(&[token(7)], &[], now);
         assert_eq!(offers.settled(&[token(7)]), 0);
         let taken = offers.take(handed(7), now).expect("it was committed at last");
-        assert!(!taken.place, "its place was given to somebody else");
+        assert!(!taken.place, "its place was given to another");
         assert!(
             offers.found(job(9), now).is_none() && offers.take(handed(9), now).is_none(),
             "once"
